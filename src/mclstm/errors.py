@@ -1,0 +1,23 @@
+"""The exceptions a user can meet; each message says what is wrong, where, and what to do.
+
+All of them are ValueErrors, so that callers of the layer need not know this module. The command line turns
+them into one message and exit code 2.
+"""
+
+__all__ = ["CheckpointError", "ConfigError", "ConservationError", "DataError"]
+
+
+class ConservationError(ValueError):
+    """Mass appeared or vanished: the ledger of a sample does not close at some step."""
+
+
+class DataError(ValueError):
+    """An input file or table cannot be used as it is."""
+
+
+class ConfigError(ValueError):
+    """A configuration names something unknown or gives a value that cannot be used."""
+
+
+class CheckpointError(ValueError):
+    """A file of weights or states is damaged, incomplete, or belongs to another model."""
