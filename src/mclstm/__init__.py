@@ -1,6 +1,10 @@
 """Mass-Conserving LSTM: what flows in is stored or flows out, exactly.
 
 The public names are loaded on first use, so that commands that need no tensors never import torch.
+
+>>> import mclstm
+>>> mclstm.MCLSTM(mass_size=1, aux_size=0, hidden_size=4).conserving
+True
 """
 
 from importlib import import_module
@@ -8,14 +12,46 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mclstm.errors import ConservationError as ConservationError
+    from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
+    from mclstm.nn.flows import Flows as Flows
+    from mclstm.nn.heads import LinearHead as LinearHead
+    from mclstm.nn.heads import MCFCHead as MCFCHead
+    from mclstm.nn.heads import ScaledHead as ScaledHead
+    from mclstm.nn.heads import SumHead as SumHead
+    from mclstm.nn.hydrology import AuxMemory as AuxMemory
+    from mclstm.nn.hydrology import InputScaling as InputScaling
+    from mclstm.nn.layer import MCLSTM as MCLSTM
+    from mclstm.nn.mcfc import MCFC as MCFC
+    from mclstm.nn.mcfc import MultiplicativeMCFC as MultiplicativeMCFC
+    from mclstm.nn.penalties import cell_penalty as cell_penalty
+    from mclstm.nn.penalties import closure_penalty as closure_penalty
+    from mclstm.nn.penalties import guide_penalty as guide_penalty
+    from mclstm.nn.penalties import scaling_penalty as scaling_penalty
+    from mclstm.nn.rollout import rollout as rollout
 
 __version__ = "0.1.0"
 
 PUBLIC = {
+    "MCLSTM": "mclstm.nn.layer",
+    "MCLSTMCell": "mclstm.nn.cell",
+    "MCFC": "mclstm.nn.mcfc",
+    "MultiplicativeMCFC": "mclstm.nn.mcfc",
+    "Flows": "mclstm.nn.flows",
+    "SumHead": "mclstm.nn.heads",
+    "LinearHead": "mclstm.nn.heads",
+    "MCFCHead": "mclstm.nn.heads",
+    "ScaledHead": "mclstm.nn.heads",
+    "AuxMemory": "mclstm.nn.hydrology",
+    "InputScaling": "mclstm.nn.hydrology",
+    "cell_penalty": "mclstm.nn.penalties",
+    "closure_penalty": "mclstm.nn.penalties",
+    "guide_penalty": "mclstm.nn.penalties",
+    "scaling_penalty": "mclstm.nn.penalties",
+    "rollout": "mclstm.nn.rollout",
     "ConservationError": "mclstm.errors",
 }
 
-__all__ = ["ConservationError"]
+__all__ = list(PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

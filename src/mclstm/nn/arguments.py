@@ -1,0 +1,72 @@
+"""What a constructor accepts, and the one sentence said about anything else."""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "one_of",
+    "require_dtype",
+    "require_initial",
+    "require_mask",
+    "require_size",
+    "require_stay",
+    "some_of",
+]
+
+
+def require_size(name: str, size: int, least: int) -> None:
+    if not isinstance(size, int) or isinstance(size, bool) or size < least:
+        raise ValueError(f"{name} is {size!r}; give a whole number of at least {least}.")
+
+
+def one_of(name: str, value: object, known: Iterable[str]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} is {value!r}; choose one of {', '.join(known)}.")
+    return value
+
+
+def some_of(name: str, values: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    given = (values,) if isinstance(values, str) else tuple(values)
+    for value in given:
+        one_of(name, value, known)
+    return tuple(value for value in known if value in given)
+
+
+def require_stay(stay: float | None) -> float | None:
+    if stay is not None and not 0.0 < stay < 1.0:
+        raise ValueError(f"stay is {stay!r}; give a share between 0 and 1 (both excluded), or None.")
+    return stay
+
+
+def require_initial(initial: str | float) -> str | float:
+    if isinstance(initial, str):
+        return one_of("initial_state", initial, ("zero", "learned"))
+    if not (math.isfinite(initial) and initial >= 0):
+        raise ValueError(f"initial_state is {initial!r}; give 'zero', 'learned', or a finite amount >= 0.")
+    return float(initial)
+
+
+def require_dtype(dtype: torch.dtype) -> torch.dtype:
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"dtype is {dtype}; mass is kept in torch.float32 or torch.float64.")
+    return dtype
+
+
+def require_mask(mask: Tensor, hidden_size: int, must_stay: bool) -> Tensor:
+    if mask.dtype != torch.bool or mask.shape != (hidden_size, hidden_size):
+        shape = tuple(mask.shape)
+        raise ValueError(
+            f"mask is {mask.dtype} of shape {shape}; give a bool tensor ({hidden_size}, {hidden_size}), "
+            "row = from, column = to."
+        )
+    closed = (~mask.any(dim=-1)).nonzero().flatten().tolist()
+    if closed:
+        raise ValueError(
+            f"mask forbids every transfer of cell {closed[0]}; allow at least one, such as staying."
+        )
+    if must_stay and not bool(mask.diagonal().all()):
+        raise ValueError("mask forbids staying, which is all that redistribution='identity' does; drop one.")
+    return mask

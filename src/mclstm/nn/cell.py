@@ -1,0 +1,52 @@
+"""MCLSTMCell: one step, for loops of one's own."""
+
+from typing import Unpack
+
+from torch import Tensor, nn
+
+from mclstm.nn.door import arrange, full_precision
+from mclstm.nn.gates import GateOptions, Gates
+from mclstm.ops import reference
+
+__all__ = ["MCLSTMCell"]
+
+
+class MCLSTMCell(nn.Module):
+    """One step of an MC-LSTM: h = o * (c R + x i), and what remains is the new state.
+
+    Takes the sizes and keywords of `MCLSTM` (but backend and batch_first), and its weights:
+    `cell.load_state_dict(layer.state_dict())` works both ways.
+
+    >>> import torch
+    >>> cell = MCLSTMCell(1, 0, 3)
+    >>> h, c = cell(torch.ones(2, 1))
+    >>> h, c = cell(torch.ones(2, 1), c=c)
+    >>> h.shape, c.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
+
+    def __init__(
+        self, mass_size: int, aux_size: int, hidden_size: int, **options: Unpack[GateOptions]
+    ) -> None:
+        super().__init__()
+        self.gates = Gates(mass_size, aux_size, hidden_size, **options)
+
+    def reset_parameters(self) -> None:
+        """Start again, as the constructor did."""
+        self.gates.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor | None,  # (B, M)
+        a: Tensor | None = None,  # (B, A)
+        c: Tensor | None = None,  # (B, K)
+        *,
+        static: Tensor | None = None,  # (B, S)
+    ) -> tuple[Tensor, Tensor]:  # (B, K), (B, K)
+        """Outflow and new state; unbatched inputs (M,), (A,), (K,), (S,) are accepted."""
+        x, a = (None if value is None else value.unsqueeze(0) for value in (x, a))
+        given = arrange(self.gates, x, a, c, static, None, batch_first=False)
+        weights = reference.column_major(self.gates.weights())
+        with full_precision(given.x.device):
+            now = reference.step(given.x[0], given.a[0], given.c0, weights, self.gates.form)
+        return given.layout.state(now.h), given.layout.state(now.c)

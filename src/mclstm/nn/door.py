@@ -1,0 +1,189 @@
+"""The door of a layer: inputs as people have them in, checked tensors (T, B, ...) out, and back again."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mclstm.nn.gates import Gates
+
+__all__ = ["Arranged", "Layout", "arrange", "full_precision"]
+
+
+class Layout(NamedTuple):
+    """How the caller's tensors lie, so that results are handed back the same way."""
+
+    batch_first: bool
+    unbatched: bool
+
+    def inward(self, value: Tensor) -> Tensor:
+        """(T, N), (B, T, N) or (T, B, N) -> (T, B, N)."""
+        if self.unbatched:
+            return value.unsqueeze(1)
+        return value.transpose(0, 1) if self.batch_first else value
+
+    def outward(self, value: Tensor) -> Tensor:
+        """(T, B, ...) -> as `inward` found it."""
+        if self.unbatched:
+            return value.squeeze(1)
+        return value.transpose(0, 1) if self.batch_first else value
+
+    def state(self, value: Tensor) -> Tensor:
+        """(B, ...) -> (...) where the caller gave no batch."""
+        return value.squeeze(0) if self.unbatched else value
+
+
+class Arranged(NamedTuple):
+    """Inputs ready for `ops`: static inputs repeated behind the auxiliary ones, padding emptied."""
+
+    x: Tensor  # (T, B, M)
+    a: Tensor  # (T, B, A + S)
+    c0: Tensor  # (B, K)
+    valid: Tensor | None  # (T, B) bool
+    layout: Layout
+
+
+def arrange(
+    gates: Gates,
+    x: Tensor | None,  # (T, B, M)
+    a: Tensor | None,  # (T, B, A)
+    c0: Tensor | None,  # (B, K)
+    static: Tensor | None,  # (B, S)
+    lengths: Tensor | Sequence[int] | None,  # (B,)
+    batch_first: bool,
+) -> Arranged:
+    """Check every input, bring it to (T, B, ...), and say in one sentence what is wrong otherwise."""
+    given = x if x is not None else a
+    if given is None:
+        raise ValueError("Neither x nor a is given; give one of them, so that the number of steps is known.")
+    layout = Layout(batch_first, unbatched=given.dim() == 2)
+    x = None if x is None else _inside("x", x, gates.mass_size, layout, gates)
+    a = None if a is None else _inside("a", a, gates.aux_size, layout, gates)
+    steps, batch = (x if x is not None else a).shape[:2]  # type: ignore[union-attr]
+    x = gates.b_o.new_zeros(steps, batch, gates.mass_size) if x is None else x
+    a = _absent_aux(gates, steps, batch) if a is None else a
+    if a.shape[:2] != x.shape[:2]:
+        raise ValueError(
+            f"x has {steps} steps of {batch} samples and a has {a.shape[0]} of {a.shape[1]}; "
+            "give both the same."
+        )
+    s = _static(static, gates, batch, layout)
+    valid = None if lengths is None else _valid(lengths, steps, batch, x.device)
+    if valid is not None:
+        x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
+    a = torch.cat([a, s.expand(steps, batch, -1)], dim=-1)
+    c0 = _first_state(c0, gates, batch, layout)
+    for name, value in (("x", x), ("a", a), ("c0", c0)):
+        require_values(name, value, negative=name == "a" or gates.form.signed)
+    return Arranged(x, a, c0, valid, layout)
+
+
+def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -> Tensor:
+    expected = "(T, {0})" if layout.unbatched else "(B, T, {0})" if layout.batch_first else "(T, B, {0})"
+    wanted_dim = 2 if layout.unbatched else 3
+    if value.dim() != wanted_dim or value.shape[-1] != size:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}, expected {expected.format(size)}; "
+            "the last dimension is the size the layer was built with."
+        )
+    return layout.inward(_like_weights(name, value, gates))
+
+
+def _like_weights(name: str, value: Tensor, gates: Gates) -> Tensor:
+    weight = gates.b_o
+    if weight.dtype not in (torch.float32, torch.float64):
+        raise ValueError(
+            f"The layer's weights are {weight.dtype}, in which mass cannot be kept; call layer.float() and "
+            "use autocast around it."
+        )
+    if value.device != weight.device:
+        raise ValueError(
+            f"{name} is on {value.device}, the layer on {weight.device}; call {name}.to('{weight.device}')."
+        )
+    if value.dtype == weight.dtype:
+        return value
+    if torch.is_autocast_enabled(value.device.type) and value.is_floating_point():
+        return value.to(weight.dtype)
+    raise ValueError(
+        f"{name} is {value.dtype}, the layer {weight.dtype}; convert one of them, "
+        f"such as {name}.to({weight.dtype})."
+    )
+
+
+def _absent_aux(gates: Gates, steps: int, batch: int) -> Tensor:
+    if gates.aux_size:
+        raise ValueError(f"a is missing; the layer was built for {gates.aux_size} auxiliary inputs a step.")
+    return gates.b_o.new_zeros(steps, batch, 0)
+
+
+def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
+    size = gates.static_size
+    if static is None:
+        if size:
+            raise ValueError(f"static is missing; the layer was built for {size} static inputs a sequence.")
+        return gates.b_o.new_zeros(batch, 0)
+    wanted = (size,) if layout.unbatched else (batch, size)
+    if tuple(static.shape) != wanted:
+        raise ValueError(
+            f"static has shape {tuple(static.shape)}, expected {wanted}; give one row per sequence."
+        )
+    return _like_weights("static", static, gates).view(batch, size)
+
+
+def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
+    if c0 is None:
+        return gates.first_state(batch)
+    wanted = (gates.hidden_size,) if layout.unbatched else (batch, gates.hidden_size)
+    if tuple(c0.shape) != wanted:
+        raise ValueError(
+            f"c0 has shape {tuple(c0.shape)}, expected {wanted}; give the stored mass of every cell."
+        )
+    return _like_weights("c0", c0, gates).view(batch, gates.hidden_size)
+
+
+def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torch.device) -> Tensor:
+    counts = torch.as_tensor(lengths, device=device)
+    if counts.shape != (batch,) or counts.is_floating_point() or counts.dtype == torch.bool:
+        raise ValueError(
+            f"lengths is {counts.dtype} of shape {tuple(counts.shape)}; "
+            f"give {batch} whole numbers, one per sample."
+        )
+    wrong = ((counts < 0) | (counts > steps)).nonzero().flatten().tolist()
+    if wrong:
+        raise ValueError(
+            f"lengths[{wrong[0]}] is {int(counts[wrong[0]])}, but the sequences have {steps} steps; "
+            f"give numbers from 0 to {steps}."
+        )
+    return torch.arange(steps, device=device).unsqueeze(-1) < counts
+
+
+def require_values(name: str, value: Tensor, negative: bool) -> None:
+    """Refuse what no store can hold, naming the first place; skipped where there are no values to look at."""
+    if value.is_meta or torch.compiler.is_compiling():
+        return
+    bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
+    if not bool(bad.any()):
+        return
+    place = tuple(bad.nonzero()[0].tolist())
+    named = ", ".join(f"{label} {at}" for label, at in zip(_labels(name), place, strict=True))
+    remedy = "replace missing values before the layer" + (
+        "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
+    )
+    expected = "finite" if negative else "finite and >= 0"
+    raise ValueError(f"{name} is {float(value[place])} at {named}; it must be {expected}: {remedy}.")
+
+
+def _labels(name: str) -> tuple[str, ...]:
+    return ("sample", "cell") if name == "c0" else ("step", "sample", "input")
+
+
+@contextmanager
+def full_precision(device: torch.device) -> Iterator[None]:
+    """Autocast off: gates normalised in half precision would leak a thousandth of the mass a step."""
+    if torch.amp.is_autocast_available(device.type):
+        with torch.autocast(device.type, enabled=False):
+            yield
+    else:
+        yield

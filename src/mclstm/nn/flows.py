@@ -1,0 +1,83 @@
+"""Everything that moved in a run of the layer, and the audit of its ledger."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mclstm.errors import ConservationError
+from mclstm.nn.door import Arranged, Layout
+from mclstm.ops import reference
+from mclstm.ops.ledger import Ledger, ledger
+from mclstm.ops.reference import Form, Weights
+
+__all__ = ["Flows", "audit_flows", "flows_of"]
+
+
+class Flows(NamedTuple):
+    """Gates, flows and stores of every step; shapes for time-first batches, laid out as the inputs were."""
+
+    x: Tensor  # (T, B, M) inflow
+    i: Tensor  # (T, B, M, K) input gate
+    o: Tensor  # (T, B, K) output gate
+    R: Tensor  # (T, B, K, K) redistribution, row = from
+    c: Tensor  # (T + 1, B, K) storage, c[0] the initial state
+    h: Tensor  # (T, B, K) outflow
+    residual: Tensor  # (T, B) float64, cumulative mass that is missing from the ledger
+    layout: Layout
+
+    @property
+    def transfers(self) -> Tensor:
+        """Mass moved from cell to cell in each step, (T, B, K, K); the diagonal is what stayed."""
+        before = self.layout.outward(self._timed(self.c)[:-1])
+        return before.unsqueeze(-1) * self.R
+
+    @property
+    def ledger(self) -> Ledger:
+        """The cumulative mass balance, time-first, float64."""
+        return ledger(self._timed(self.x), self._timed(self.h), self._timed(self.c))
+
+    def _timed(self, value: Tensor) -> Tensor:
+        return self.layout.inward(value)
+
+
+def flows_of(given: Arranged, weights: Weights, form: Form) -> Flows:
+    """Run the reference and keep everything."""
+    done = list(reference.steps(given.x, given.a, given.c0, weights, form, given.valid))
+    batch, cells = given.c0.shape
+    empty = reference.Step(
+        i=given.x.new_zeros(0, batch, given.x.shape[-1], cells),
+        o=given.c0.new_zeros(0, batch, cells),
+        R=given.c0.new_zeros(0, batch, cells, cells),
+        h=given.c0.new_zeros(0, batch, cells),
+        c=given.c0.new_zeros(0, batch, cells),
+    )
+    i, o, R, h, c = (torch.stack(parts) for parts in zip(*done, strict=True)) if done else empty
+    c = torch.cat([given.c0.unsqueeze(0), c])
+    residual = ledger(given.x, h, c).residual
+    out = given.layout.outward
+    return Flows(out(given.x), out(i), out(o), out(R), out(c), out(h), out(residual), given.layout)
+
+
+def audit_flows(flows: Flows, eps: float) -> None:
+    """Refuse flows whose ledger does not close within 4 eps (t + K), the bound of rounding.
+
+    >>> none, out = torch.zeros(1, 1, 1), torch.ones(1, 1, 1)
+    >>> from_nothing = Flows(none, none, none, none, torch.zeros(2, 1, 1), out, none, Layout(False, False))
+    >>> audit_flows(from_nothing, eps=1e-7)
+    Traceback (most recent call last):
+    mclstm.errors.ConservationError: Mass is not conserved: sample 0, step 0: ...
+    """
+    book = flows.ledger
+    cells = flows.h.shape[-1]
+    steps = torch.arange(1, book.residual.shape[0] + 1, dtype=torch.float64).unsqueeze(-1)
+    bound = 4.0 * eps * (steps + cells) * book.turnover
+    broken = (~(book.residual.abs() <= bound)).nonzero()
+    if len(broken) == 0:
+        return
+    step, sample = broken[0].tolist()
+    raise ConservationError(
+        f"Mass is not conserved: sample {sample}, step {step}: {book.residual[step, sample]:.6g} of "
+        f"{book.turnover[step, sample]:.6g} is missing, rounding explains {bound[step, sample]:.2g}; "
+        "check `layer.conserving` and any module used for redistribution."
+    )

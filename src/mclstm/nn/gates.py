@@ -1,0 +1,191 @@
+"""The parameters of an MC-LSTM, how they start, and the choices that make its form."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypedDict
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.nn.arguments import (
+    one_of,
+    require_dtype,
+    require_initial,
+    require_mask,
+    require_size,
+    require_stay,
+    some_of,
+)
+from mclstm.ops.normalise import NORMALISERS
+from mclstm.ops.redistribution import stay_logits
+from mclstm.ops.reference import Form, Weights
+
+__all__ = ["GateOptions", "Gates"]
+
+Norm = Literal["softmax", "sigmoid", "relu"]
+Redistribution = Literal["dynamic", "static", "outer", "identity"]
+KINDS = ("dynamic", "static", "outer", "identity")
+
+
+class GateOptions(TypedDict, total=False):
+    """The keywords of `Gates`, for the modules that pass them on."""
+
+    static_size: int
+    redistribution: Redistribution | nn.Module
+    redistribution_norm: Norm
+    input_norm: Norm
+    gates_see: Iterable[str]
+    mask: Tensor | None
+    initial_state: Literal["zero", "learned"] | float
+    stay: float | None
+    output_bias: float
+    state_norm: Literal["sample", "batch"]
+    not_conserving: Iterable[str]
+    allow_negative_mass: bool
+    device: torch.device | str | None
+    dtype: torch.dtype | None
+
+
+class Gates(nn.Module):
+    """Input gate, output gate, redistribution and initial state: everything learnable of an MC-LSTM.
+
+    The gates are i = norm(W_i z + b_i), o = σ(W_o z + b_o) and R = norm(W_r z + B_r) of the features
+    z = [a, c / |c|_1, x], as far as `gates_see` names them. See `MCLSTM` for the arguments.
+
+    >>> Gates(1, 2, 3).weights().W_r.shape
+    torch.Size([3, 3, 5])
+    """
+
+    B_r: Tensor | None
+    W_r: Tensor | None
+    b_r: Tensor | None
+    mask: Tensor | None
+    log_c0: Tensor | None
+
+    def __init__(
+        self,
+        mass_size: int,
+        aux_size: int,
+        hidden_size: int,
+        *,
+        static_size: int = 0,
+        redistribution: Redistribution | nn.Module = "dynamic",
+        redistribution_norm: Norm = "softmax",
+        input_norm: Norm = "softmax",
+        gates_see: Iterable[str] = ("aux", "state"),
+        mask: Tensor | None = None,
+        initial_state: Literal["zero", "learned"] | float = "zero",
+        stay: float | None = 0.9,
+        output_bias: float = -3.0,
+        state_norm: Literal["sample", "batch"] = "sample",
+        not_conserving: Iterable[str] = (),
+        allow_negative_mass: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = {"mass_size": mass_size, "aux_size": aux_size, "static_size": static_size}
+        for name, size in {**sizes, "hidden_size": hidden_size}.items():
+            require_size(name, size, least=1 if name == "hidden_size" else 0)
+        self.mass_size, self.aux_size, self.static_size = mass_size, aux_size, static_size
+        self.hidden_size = hidden_size
+        self.hypernetwork = redistribution if isinstance(redistribution, nn.Module) else None
+        self.form = Form(
+            redistribution="module" if self.hypernetwork else one_of("redistribution", redistribution, KINDS),
+            redistribution_norm=one_of("redistribution_norm", redistribution_norm, NORMALISERS),
+            input_norm=one_of("input_norm", input_norm, NORMALISERS),
+            gates_see=some_of("gates_see", gates_see, ("aux", "state", "mass")),
+            state_norm=one_of("state_norm", state_norm, ("sample", "batch")),
+            not_conserving=some_of("not_conserving", not_conserving, ("input", "redistribution", "output")),
+            signed=allow_negative_mass,
+        )
+        self.stay, self.output_bias = require_stay(stay), float(output_bias)
+        self.initial_state = require_initial(initial_state)
+        dtype = require_dtype(dtype or torch.get_default_dtype())
+        must_stay = self.form.redistribution == "identity"
+        checked = None if mask is None else require_mask(mask, hidden_size, must_stay).to(device)
+        self.register_buffer("mask", checked)
+        self._make_parameters({"device": device, "dtype": dtype})
+        self.reset_parameters()
+
+    @property
+    def feature_size(self) -> int:
+        """F, how many numbers the gates see at each step."""
+        sizes = {"aux": self.aux_size + self.static_size, "state": self.hidden_size, "mass": self.mass_size}
+        return sum(sizes[name] for name in self.form.gates_see)
+
+    def _make_parameters(self, factory: dict[str, Any]) -> None:
+        M, K, F = self.mass_size, self.hidden_size, self.feature_size
+        kind = self.form.redistribution
+        self.W_i = nn.Parameter(torch.empty(M, K, F, **factory))
+        self.b_i = nn.Parameter(torch.empty(M, K, **factory))
+        self.W_o = nn.Parameter(torch.empty(K, F, **factory))
+        self.b_o = nn.Parameter(torch.empty(K, **factory))
+        shapes: dict[str, dict[str, tuple[int, ...]]] = {
+            "W_r": {"dynamic": (K, K, F), "outer": (2, K, F)},
+            "b_r": {"outer": (2, K)},
+            "B_r": {"dynamic": (K, K), "outer": (K, K), "static": (K, K)},
+        }
+        for name, by_kind in shapes.items():
+            shape = by_kind.get(kind)
+            made = None if shape is None else nn.Parameter(torch.empty(shape, **factory))
+            self.register_parameter(name, made)
+        learned = nn.Parameter(torch.empty(K, **factory)) if self.initial_state == "learned" else None
+        self.register_parameter("log_c0", learned)
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Start as the paper says: R near the identity, outlets nearly closed, the rest orthogonal."""
+        for W, b in ((self.W_i, self.b_i), (self.W_o, self.b_o)):
+            orthogonal_(W)
+            b.zero_()
+        self.b_o.fill_(self.output_bias)
+        if self.W_r is not None:
+            orthogonal_(self.W_r)
+            # Small beside B_r, so that learning starts from a redistribution that hardly depends on time.
+            self.W_r.mul_(1.0 if self.stay is None else 0.01)
+        if self.b_r is not None:
+            self.b_r.fill_(1.0)
+        if self.B_r is not None:
+            self._reset_redistribution(self.B_r)
+        if self.log_c0 is not None:
+            self.log_c0.zero_()
+
+    def _reset_redistribution(self, B_r: Tensor) -> None:
+        if self.stay is not None:
+            everywhere = torch.ones(self.hidden_size, self.hidden_size, dtype=torch.bool)
+            mask = everywhere if self.mask is None else self.mask.cpu()
+            B_r.copy_(stay_logits(self.stay, self.form.redistribution_norm, mask))
+        elif self.form.redistribution == "dynamic" and self.feature_size > 0:
+            B_r.zero_()
+        else:  # nothing else varies the logits, and all-zero ones would never leave the kink of the ReLU
+            orthogonal_(B_r)
+
+    def weights(self) -> Weights:
+        """The tensors as `ops` takes them."""
+        W_r, b_r, B_r = self.W_r, self.b_r, self.B_r
+        return Weights(self.W_i, self.b_i, self.W_o, self.b_o, W_r, b_r, B_r, self.mask, self.hypernetwork)
+
+    def first_state(self, batch: int) -> Tensor:
+        """The state before the first step, (B, K): zero, a constant in each cell, or learned and positive."""
+        if self.log_c0 is not None:
+            return torch.exp(self.log_c0).expand(batch, -1)
+        value = self.initial_state if isinstance(self.initial_state, float) else 0.0
+        return self.b_o.new_full((batch, self.hidden_size), value)
+
+    def extra_repr(self) -> str:
+        form = self.form
+        parts = [f"{self.mass_size}, {self.aux_size}, {self.hidden_size}"]
+        parts += [f"static_size={self.static_size}"] if self.static_size else []
+        parts += [f"redistribution={form.redistribution}, redistribution_norm={form.redistribution_norm}"]
+        parts += [f"input_norm={form.input_norm}, gates_see={form.gates_see}"]
+        parts += ["masked"] if self.mask is not None else []
+        parts += ["state_norm=batch: samples influence each other"] if form.state_norm == "batch" else []
+        parts += [f"NOT CONSERVING: {', '.join(form.not_conserving)}"] if form.not_conserving else []
+        return ", ".join(parts)
+
+
+def orthogonal_(W: Tensor) -> None:
+    """Fill W (..., F) with (semi-)orthogonal columns, all leading dimensions taken as rows."""
+    rows = W.view(-1, W.shape[-1])
+    if rows.numel() > 0:
+        nn.init.orthogonal_(rows)

@@ -1,0 +1,138 @@
+"""Heads: from the outflow of every cell to named predictions."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.nn.arguments import require_size
+from mclstm.nn.mcfc import MCFC
+
+__all__ = ["HEADS", "LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
+
+
+class SumHead(nn.Module):
+    """Adds up the outflows of chosen cells; by default all but the trash cell, cell 0.
+
+        y = sum_{k >= 1} h_k
+
+    `outlets` maps a name to its cells; cells in no outlet are trash. Conserving: nothing is scaled.
+
+    h: (..., K) -> y: (..., number of outlets)
+
+    >>> head = SumHead(4, {"discharge": [1, 2], "evapotranspiration": [3]})
+    >>> head(torch.tensor([1.0, 2.0, 3.0, 4.0])).tolist(), head.outlets
+    ([5.0, 4.0], ('discharge', 'evapotranspiration'))
+    """
+
+    members: Tensor
+    conserving = True
+
+    def __init__(self, hidden_size: int, outlets: Mapping[str, Sequence[int]] | None = None) -> None:
+        super().__init__()
+        require_size("hidden_size", hidden_size, least=1)
+        if outlets is None and hidden_size < 2:
+            raise ValueError("hidden_size is 1, which leaves no cell beside the trash cell; name outlets.")
+        chosen = {"prediction": range(1, hidden_size)} if outlets is None else outlets
+        self.outlets = tuple(chosen)
+        self.register_buffer("members", membership(hidden_size, chosen), persistent=False)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """h (..., K) -> (..., number of outlets)."""
+        return h @ self.members.to(h.dtype)
+
+    def extra_repr(self) -> str:
+        return ", ".join(self.outlets)
+
+
+def membership(hidden_size: int, outlets: Mapping[str, Sequence[int]]) -> Tensor:
+    """One column an outlet, 1 where a cell belongs to it: (K, number of outlets)."""
+    columns = torch.zeros(hidden_size, len(outlets))
+    for column, (name, cells) in enumerate(outlets.items()):
+        for cell in cells:
+            if not 0 <= cell < hidden_size:
+                raise ValueError(f"outlet {name!r} names cell {cell}; cells are 0 to {hidden_size - 1}.")
+            if columns[cell].any():
+                raise ValueError(f"outlet {name!r} names cell {cell} again; a cell has one outlet at most.")
+            columns[cell, column] = 1.0
+    return columns
+
+
+class LinearHead(nn.Module):
+    """A free linear map, y = h W + b: for targets that are not themselves conserved.
+
+    h: (..., K) -> y: (..., number of outlets)
+
+    >>> LinearHead(3, ("discharge", "evapotranspiration"))(torch.rand(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    conserving = False
+
+    def __init__(self, hidden_size: int, outlets: Sequence[str] = ("prediction",), bias: bool = True) -> None:
+        super().__init__()
+        self.outlets = tuple(outlets)
+        self.linear = nn.Linear(hidden_size, len(self.outlets), bias=bias)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier weights, zero bias."""
+        nn.init.xavier_uniform_(self.linear.weight)
+        if self.linear.bias is not None:
+            nn.init.zeros_(self.linear.bias)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """h (..., K) -> (..., number of outlets)."""
+        y: Tensor = self.linear(h)
+        return y
+
+
+class MCFCHead(nn.Module):
+    """Splits all outflow over the outlets by learned shares, y = h I: nothing is lost on the way out.
+
+    h: (..., K) -> y: (..., number of outlets)
+
+    >>> h = torch.rand(5, 3)
+    >>> torch.allclose(MCFCHead(3, ("north", "south"))(h).sum(-1), h.sum(-1))
+    True
+    """
+
+    conserving = True
+
+    def __init__(self, hidden_size: int, outlets: Sequence[str] = ("prediction", "trash")) -> None:
+        super().__init__()
+        self.outlets = tuple(outlets)
+        self.mcfc = MCFC(hidden_size, len(self.outlets), output_gate=False, allow_negative_mass=True)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """h (..., K) -> (..., number of outlets)."""
+        y: Tensor = self.mcfc(h)
+        return y
+
+
+class ScaledHead(nn.Module):
+    """Positive output scaling: y = sum_{k >= 1} w_k h_k + b with w = exp(v) > 0, starting at w = 1, b = 0.
+
+    The paper's answer to biased gauges; the trash cell stays outside.
+
+    h: (..., K) -> y: (..., 1)
+
+    >>> ScaledHead(3)(torch.tensor([1.0, 2.0, 3.0])).tolist()
+    [5.0]
+    """
+
+    conserving = False
+    outlets = ("prediction",)
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        require_size("hidden_size", hidden_size, least=2)
+        self.log_scale = nn.Parameter(torch.zeros(hidden_size - 1))
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """h (..., K) -> (..., 1)."""
+        return (h[..., 1:] * torch.exp(self.log_scale)).sum(dim=-1, keepdim=True) + self.bias
+
+
+HEADS = {"sum": SumHead, "linear": LinearHead, "mcfc": MCFCHead, "scaled": ScaledHead}

@@ -1,0 +1,189 @@
+"""The paper, equation by equation, for any dtype and device: the oracle of every other backend.
+
+Row convention: states are rows, new = c R, and the rows of R and i sum to one (the paper writes columns).
+With several mass inputs the step is
+
+    m = c R + x i,    h = o * m,    c' = m - h
+
+Results of one sample do not depend on who shares its batch, to the last bit. That is why products are written
+as column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mclstm.ops.normalise import normalise, sigmoid
+from mclstm.ops.redistribution import fallback_rows, outer_logits
+
+__all__ = ["Form", "Step", "Weights", "normalised_state", "sequence", "step", "steps"]
+
+
+class Form(NamedTuple):
+    """Which MC-LSTM: the choices that are not tensors."""
+
+    redistribution: str  # dynamic | static | outer | identity | module
+    redistribution_norm: str  # softmax | sigmoid | relu
+    input_norm: str  # softmax | sigmoid | relu
+    gates_see: tuple[str, ...]  # any of aux, state, mass
+    state_norm: str  # sample | batch
+    not_conserving: tuple[str, ...]  # any of input, redistribution, output
+    signed: bool  # mass may be negative
+
+
+class Weights(NamedTuple):
+    """The tensors of an MC-LSTM; F features, in the order a, c / |c|, x, as far as the gates see them."""
+
+    W_i: Tensor  # (M, K, F)
+    b_i: Tensor  # (M, K)
+    W_o: Tensor  # (K, F)
+    b_o: Tensor  # (K,)
+    W_r: Tensor | None  # (K, K, F) dynamic, (2, K, F) outer
+    b_r: Tensor | None  # (2, K) outer
+    B_r: Tensor | None  # (K, K) dynamic, static, outer
+    mask: Tensor | None  # (K, K) bool
+    hypernetwork: Callable[[Tensor, Tensor, Tensor], Tensor] | None  # (x, a, c) -> (B, K, K) logits
+
+
+class Step(NamedTuple):
+    """One step of a batch: its gates, what flowed out, what is stored after it."""
+
+    i: Tensor  # (B, M, K)
+    o: Tensor  # (B, K)
+    R: Tensor  # (B, K, K)
+    h: Tensor  # (B, K)
+    c: Tensor  # (B, K)
+
+
+def normalised_state(c: Tensor, form: Form) -> Tensor:
+    """c / |c|_1 per sample, and c itself where the stores are as good as empty.
+
+    Below `tiny / eps` the quotient's gradient would overflow; a store that small counts as empty.
+
+    c, result: (B, K)
+    """
+    if form.state_norm == "batch":  # what the published hydrology code does; couples the samples of a batch
+        return c / (c.abs().sum() + 1e-5)
+    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+    limits = torch.finfo(c.dtype)
+    return c / torch.where(total > limits.tiny / limits.eps, total, 1.0)
+
+
+def features(x: Tensor, a: Tensor, c: Tensor, form: Form) -> Tensor:
+    """What the gates see: x (B, M), a (B, A), c (B, K) -> (B, F)."""
+    seen = {"aux": a, "state": normalised_state(c, form), "mass": x}
+    return torch.cat([c[:, :0], *(value for name, value in seen.items() if name in form.gates_see)], dim=-1)
+
+
+def affine(z: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    """W z + b: z (B, F), W (..., F) column-major, b (...) -> (B, ...)."""
+    batch = z.shape[0]
+    product = torch.bmm(W.expand(batch, *W.shape), z.unsqueeze(-1)).squeeze(-1)
+    return product.view(batch, *b.shape) + b
+
+
+def input_gate(logits: Tensor, form: Form) -> Tensor:
+    """i = normalised(W_i z + b_i): logits, result (B, M, K); a row with no taker spreads evenly."""
+    if "input" in form.not_conserving:
+        return sigmoid(logits)
+    cells = logits.shape[-1]
+    return normalise(logits, form.input_norm, logits.new_full((cells,), 1.0 / cells))
+
+
+def redistribution(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Tensor:
+    """R = normalised(logits), by form: z (B, F), x (B, M), a (B, A), c (B, K) -> (B, K, K)."""
+    batch, cells = c.shape
+    if form.redistribution == "identity":
+        return torch.eye(cells, dtype=c.dtype, device=c.device).expand(batch, cells, cells)
+    logits = redistribution_logits(z, x, a, c, weights, form)
+    mask = weights.mask
+    if "redistribution" in form.not_conserving:
+        return logits if mask is None else logits.masked_fill(~mask, 0.0)
+    everywhere = torch.ones(cells, cells, dtype=torch.bool, device=c.device)
+    fallback = fallback_rows(everywhere if mask is None else mask, c.dtype)
+    return normalise(logits, form.redistribution_norm, fallback, mask)
+
+
+def redistribution_logits(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Tensor:
+    """The logits of R before normalisation: (B, K, K)."""
+    batch, cells = c.shape
+    if weights.hypernetwork is not None:
+        return weights.hypernetwork(x, a, c).view(batch, cells, cells)
+    B_r = weights.B_r
+    assert B_r is not None
+    if form.redistribution == "static":
+        return B_r.expand(batch, cells, cells)
+    assert weights.W_r is not None
+    if form.redistribution == "dynamic":
+        return affine(z, weights.W_r, B_r)
+    assert weights.b_r is not None
+    u, v = affine(z, weights.W_r, weights.b_r).unbind(dim=1)
+    return outer_logits(u, v, B_r)
+
+
+def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
+    """One step: m = c R + x i, h = o m, c' = m - h, with weights prepared by `column_major`.
+
+    x: (B, M) · a: (B, A) · c: (B, K)
+    """
+    z = features(x, a, c, form)
+    i = input_gate(affine(z, weights.W_i, weights.b_i), form)
+    o = sigmoid(affine(z, weights.W_o, weights.b_o))
+    R = redistribution(z, x, a, c, weights, form)
+    m = (c.unsqueeze(-1) * R).sum(dim=-2) + (x.unsqueeze(-1) * i).sum(dim=-2)
+    h = o * m
+    return Step(i, o, R, h, m if "output" in form.not_conserving else m - h)
+
+
+def column_major(weights: Weights) -> Weights:
+    """The same weights as matrices (N, F) stored by columns, once a sequence; the module says why."""
+
+    def stored(W: Tensor) -> Tensor:
+        return W.flatten(end_dim=-2).t().contiguous().t()
+
+    W_r = None if weights.W_r is None else stored(weights.W_r)
+    return weights._replace(W_i=stored(weights.W_i), W_o=stored(weights.W_o), W_r=W_r)
+
+
+def steps(
+    x: Tensor, a: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+) -> Iterator[Step]:
+    """Step by step through a batch of sequences; where `valid` is False nothing moves.
+
+    x: (T, B, M) · a: (T, B, A) · c0: (B, K) · valid: (T, B) bool or None
+    """
+    weights = column_major(weights)
+    c = c0
+    for t in range(x.shape[0]):
+        now = step(x[t], a[t], c, weights, form)
+        now = now if valid is None else still(now, c, valid[t])
+        c = now.c
+        yield now
+
+
+def still(now: Step, before: Tensor, valid: Tensor) -> Step:
+    """Padding: closed outlets, mass stays in its cell. before: (B, K) · valid: (B,) bool."""
+    rows = valid.unsqueeze(-1)
+    closed = torch.zeros_like(now.o)
+    eye = torch.eye(before.shape[-1], dtype=before.dtype, device=before.device)
+    return Step(
+        i=now.i,
+        o=torch.where(rows, now.o, closed),
+        R=torch.where(rows.unsqueeze(-1), now.R, eye),
+        h=torch.where(rows, now.h, closed),
+        c=torch.where(rows, now.c, before),
+    )
+
+
+def sequence(
+    x: Tensor, a: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K), c[0] the initial state.
+
+    x: (T, B, M) · a: (T, B, A) · c0: (B, K) · valid: (T, B) bool or None
+    """
+    done = [(now.h, now.c) for now in steps(x, a, c0, weights, form, valid)]
+    h = torch.stack([h for h, _ in done]) if done else c0.new_zeros(0, *c0.shape)
+    return h, torch.stack([c0, *(c for _, c in done)])
