@@ -3,7 +3,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: env test check format figures record
+.PHONY: env test check format
 
 env: $(STAMP)
 
@@ -23,3 +23,12 @@ check: env
 format: env
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+# Long runs whose outcome is kept in results/: not part of the suite.
+.PHONY: record-properties record-long-run
+
+record-properties: env
+	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
+
+record-long-run: env
+	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json --figure docs/figures/long_run.svg

@@ -145,7 +145,7 @@ class Gates(nn.Module):
             self.W_r.mul_(1.0 if self.stay is None else 0.01)
         if self.b_r is not None:
             self.b_r.fill_(1.0)
-        if self.B_r is not None:
+        if self.B_r is not None and not self.B_r.is_meta:
             self._reset_redistribution(self.B_r)
         if self.log_c0 is not None:
             self.log_c0.zero_()
@@ -186,6 +186,5 @@ class Gates(nn.Module):
 
 def orthogonal_(W: Tensor) -> None:
     """Fill W (..., F) with (semi-)orthogonal columns, all leading dimensions taken as rows."""
-    rows = W.view(-1, W.shape[-1])
-    if rows.numel() > 0:
-        nn.init.orthogonal_(rows)
+    if W.numel() > 0:
+        nn.init.orthogonal_(W.view(-1, W.shape[-1]))

@@ -11,7 +11,21 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-__all__ = ["NORMALISERS", "normalise", "sigmoid"]
+__all__ = ["NORMALISERS", "bounded", "normalise", "sigmoid"]
+
+
+def bounded(z: Tensor) -> Tensor:
+    """Logits kept where sums and products of a few of them stay finite: |z| <= max ** (1/4), about 4e9.
+
+    Gates that see a mass of 1e30 overflow otherwise, and inf - inf would turn a row into NaN.
+
+    z, result: any shape
+
+    >>> bounded(torch.tensor([1.0, -torch.inf])).tolist()
+    [1.0, -4294967296.0]
+    """
+    limit = torch.finfo(z.dtype).max ** 0.25
+    return z.clamp(-limit, limit)
 
 
 def softmax_rows(z: Tensor, fallback: Tensor, mask: Tensor | None) -> Tensor:
@@ -58,7 +72,7 @@ def normalise(z: Tensor, kind: str, fallback: Tensor, mask: Tensor | None = None
     >>> rows.tolist()
     [[0.5, 0.5]]
     """
-    return NORMALISERS[kind](z, fallback, mask)
+    return NORMALISERS[kind](bounded(z), fallback, mask)
 
 
 def sigmoid(z: Tensor) -> Tensor:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from mclstm.ops.normalise import bounded
+
 __all__ = ["fallback_rows", "outer_logits", "stay_logits"]
 
 
@@ -17,7 +19,7 @@ def outer_logits(u: Tensor, v: Tensor, B_r: Tensor) -> Tensor:
     >>> outer_logits(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 3.0]]), torch.ones(2, 2)).tolist()
     [[[1.0, 3.0], [2.0, 6.0]]]
     """
-    return u.unsqueeze(-1) * v.unsqueeze(-2) * B_r
+    return bounded(u).unsqueeze(-1) * bounded(v).unsqueeze(-2) * B_r
 
 
 def fallback_rows(mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -1,0 +1,143 @@
+"""Conservation, non-negativity and boundedness over random configurations of everything the layer offers.
+
+`HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json pytest tests/properties` runs ten
+thousand and keeps the worst error met, as a share of its bound.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from mclstm import MCLSTM
+from support.variants import Hypernetwork, shaken
+
+# Work of one example, in steps times cells squared times samples: keeps a run of the suite to a minute.
+BUDGET = 4_000_000
+
+NORMS = ["softmax", "sigmoid", "relu"]
+worst: dict[str, float] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _record() -> Iterator[None]:
+    yield
+    target = os.environ.get("MCLSTM_RECORD")
+    if target:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(target).write_text(json.dumps(worst, indent=1, sort_keys=True) + "\n")
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> dict[str, Any]:
+    cells = draw(st.one_of(st.integers(1, 8), st.integers(1, 128)))
+    kind = draw(st.sampled_from(["dynamic", "static", "outer", "identity", "module"]))
+    mask = None
+    if kind != "identity" and draw(st.booleans()):
+        mask = _random_mask(cells, draw(st.integers(0, 2**31)), draw(st.sampled_from([0.1, 0.5, 0.9])))
+    return {
+        "cells": cells,
+        "mass": draw(st.integers(0, 8)),
+        "aux": draw(st.integers(0, 16)),
+        "static_size": draw(st.integers(0, 5)),
+        "redistribution": kind,
+        "redistribution_norm": draw(st.sampled_from(NORMS)),
+        "input_norm": draw(st.sampled_from(NORMS)),
+        "gates_see": tuple(draw(st.sets(st.sampled_from(["aux", "state", "mass"])))),
+        "mask": mask,
+        "initial_state": draw(st.sampled_from(["zero", "learned", 0.0, 1.0, 1e30])),
+        "stay": draw(st.sampled_from([None, 0.1, 0.9])),
+        "output_bias": draw(st.sampled_from([-1e4, -3.0, 0.0, 3.0, 1e4])),
+        "batch_first": draw(st.booleans()),
+        "dtype": draw(st.sampled_from([torch.float32, torch.float64])),
+    }
+
+
+@st.composite
+def uses(draw: st.DrawFn) -> dict[str, Any]:
+    return {
+        "steps": draw(st.one_of(st.integers(1, 12), st.integers(1, 512))),
+        "batch": draw(st.integers(1, 16)),
+        "masses": draw(st.sampled_from([[0.0], [1e-30], [1e30], [1.0], [0.0, 1e-30, 1.0, 1e30], [0.0, 1.0]])),
+        "given_state": draw(st.booleans()),
+        "padded": draw(st.booleans()),
+        "unbatched": draw(st.booleans()),
+        "autocast": draw(st.booleans()),
+        "shake": draw(st.sampled_from([0.0, 0.5, 20.0])),
+        "seed": draw(st.integers(0, 2**31)),
+    }
+
+
+def _random_mask(cells: int, seed: int, density: float) -> Tensor:
+    source = torch.Generator().manual_seed(seed)
+    mask = torch.rand(cells, cells, generator=source) < density
+    mask[torch.arange(cells), torch.randint(cells, (cells,), generator=source)] = True
+    return mask
+
+
+def _layer(configuration: dict[str, Any], shake: float) -> MCLSTM:
+    options = dict(configuration)
+    mass, aux, cells = options.pop("mass"), options.pop("aux"), options.pop("cells")
+    if options["redistribution"] == "module":
+        inner = Hypernetwork(cells, aux=aux + options["static_size"], mass=mass)
+        options["redistribution"] = inner.to(options["dtype"])
+    layer = MCLSTM(mass, aux, cells, **options)
+    return shaken(layer, shake)
+
+
+def _call(layer: MCLSTM, use: dict[str, Any], cells: int) -> dict[str, Any]:
+    """Keyword arguments of a call: mass drawn from the listed magnitudes, times a random factor."""
+    gates, dtype = layer.gates, layer.gates.b_o.dtype
+    steps = min(use["steps"], max(1, BUDGET // (cells * cells * use["batch"])))
+    batch = 1 if use["unbatched"] else use["batch"]
+    choice = torch.tensor(use["masses"], dtype=dtype)[
+        torch.randint(len(use["masses"]), (steps, batch, gates.mass_size))
+    ]
+    call = {
+        "x": choice * torch.rand(steps, batch, gates.mass_size, dtype=dtype),
+        "a": 3 * torch.randn(steps, batch, gates.aux_size, dtype=dtype),
+    }
+    if layer.batch_first and not use["unbatched"]:
+        call = {name: value.transpose(0, 1) for name, value in call.items()}
+    call["static"] = torch.randn(batch, gates.static_size, dtype=dtype)
+    call["c0"] = torch.rand(batch, cells, dtype=dtype) * max(use["masses"]) if use["given_state"] else None
+    if use["unbatched"]:
+        call["x"], call["a"] = call["x"].squeeze(1), call["a"].squeeze(1)
+        call["static"] = call["static"].squeeze(0)
+        call["c0"] = None if call["c0"] is None else call["c0"].squeeze(0)
+    call["lengths"] = torch.randint(0, steps + 1, (batch,)) if use["padded"] else None
+    return call
+
+
+def _note(name: str, share: float) -> None:
+    worst[name] = max(worst.get(name, 0.0), share)
+
+
+@given(configurations(), uses())
+def test_mass_is_conserved_non_negative_and_bounded(
+    configuration: dict[str, Any], use: dict[str, Any]
+) -> None:
+    torch.manual_seed(use["seed"])
+    layer, cells = _layer(configuration, use["shake"]), configuration["cells"]
+    assert layer.conserving
+    call = _call(layer, use, cells)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.float16, enabled=use["autocast"]):
+        flows = layer.audit(**call)
+        h, c_n = layer(**call)
+    book, eps = flows.ledger, torch.finfo(configuration["dtype"]).eps
+    bound = 4 * eps * (book.residual.shape[0] + cells)
+    assert (book.error <= bound).all()
+    assert (flows.c >= 0).all()
+    assert (flows.h >= 0).all()
+    stored = flows.layout.inward(flows.c)[1:].double().cpu()
+    assert (stored <= book.turnover.unsqueeze(-1) * (1 + bound)).all()
+    assert torch.equal(h, flows.h)
+    assert torch.equal(c_n, flows.layout.state(flows.layout.inward(flows.c)[-1]))
+    _note(f"ledger error / bound, {configuration['dtype']}", float(book.error.max()) / bound)
