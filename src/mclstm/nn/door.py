@@ -75,8 +75,10 @@ def arrange(
         x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
     a = torch.cat([a, s.expand(steps, batch, -1)], dim=-1)
     c0 = _first_state(c0, gates, batch, layout)
-    for name, value in (("x", x), ("a", a), ("c0", c0)):
-        require_values(name, value, negative=name == "a" or gates.form.signed)
+    places = ("step", "sample", "input")
+    require_values("x", x, places, negative=gates.form.signed)
+    require_values("a", a, places, negative=True)
+    require_values("c0", c0, ("sample", "cell"), negative=gates.form.signed)
     return Arranged(x, a, c0, valid, layout)
 
 
@@ -159,7 +161,7 @@ def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torc
     return torch.arange(steps, device=device).unsqueeze(-1) < counts
 
 
-def require_values(name: str, value: Tensor, negative: bool) -> None:
+def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: bool) -> None:
     """Refuse what no store can hold, naming the first place; skipped where there are no values to look at."""
     if value.is_meta or torch.compiler.is_compiling():
         return
@@ -167,16 +169,12 @@ def require_values(name: str, value: Tensor, negative: bool) -> None:
     if not bool(bad.any()):
         return
     place = tuple(bad.nonzero()[0].tolist())
-    named = ", ".join(f"{label} {at}" for label, at in zip(_labels(name), place, strict=True))
+    named = ", ".join(f"{label} {at}" for label, at in zip(places, place, strict=True))
     remedy = "replace missing values before the layer" + (
         "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
     )
     expected = "finite" if negative else "finite and >= 0"
     raise ValueError(f"{name} is {float(value[place])} at {named}; it must be {expected}: {remedy}.")
-
-
-def _labels(name: str) -> tuple[str, ...]:
-    return ("sample", "cell") if name == "c0" else ("step", "sample", "input")
 
 
 @contextmanager

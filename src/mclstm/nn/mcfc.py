@@ -70,7 +70,7 @@ class MCFC(nn.Module):
         if x.dim() == 0 or x.shape[-1] != self.mass_size:
             raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {self.mass_size}).")
         rows = x.reshape(-1, self.mass_size)
-        require_values("mass", rows, negative=self.allow_negative_mass)
+        require_values("x", rows, ("row", "input"), negative=self.allow_negative_mass)
         with full_precision(x.device):
             m = (rows.to(self.B_i.dtype) @ self.input_gate).view(*x.shape[:-1], self.hidden_size)
             y = m if self.b_o is None else sigmoid(self.b_o) * m
@@ -129,7 +129,7 @@ class MultiplicativeMCFC(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The products: x (..., M), non-negative -> (..., K)."""
-        require_values("mass", x.reshape(-1, x.shape[-1]), negative=False)
+        require_values("x", x.reshape(-1, x.shape[-1]), ("row", "input"), negative=False)
         with full_precision(x.device):
             x = x.to(self.alpha.dtype)
             logs = torch.log(x.clamp(min=torch.finfo(x.dtype).tiny))

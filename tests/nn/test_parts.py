@@ -1,0 +1,218 @@
+"""Feed-forward forms, heads, hydrology parts, penalties, cell and roll-out."""
+
+import pytest
+import torch
+from torch import nn
+from torch.autograd import gradcheck, gradgradcheck
+
+from mclstm import (
+    MCFC,
+    MCLSTM,
+    AuxMemory,
+    InputScaling,
+    LinearHead,
+    MCFCHead,
+    MCLSTMCell,
+    MultiplicativeMCFC,
+    ScaledHead,
+    SumHead,
+    cell_penalty,
+    closure_penalty,
+    guide_penalty,
+    rollout,
+    scaling_penalty,
+)
+from support.variants import VARIANTS, Hypernetwork, build, inputs
+
+
+@pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
+def test_mcfc_is_the_papers_formula_and_conserves(norm: str) -> None:
+    layer = MCFC(5, 3, input_norm=norm, dtype=torch.float64)
+    x = torch.rand(7, 5, dtype=torch.float64)
+    left, kept = layer.split(x)
+    shares, o = layer.input_gate, torch.sigmoid(layer.b_o)
+    torch.testing.assert_close(left, (torch.diag(o) @ shares.T @ x.T).T)
+    torch.testing.assert_close(left.sum(-1) + kept.sum(-1), x.sum(-1))
+    assert (left >= 0).all()
+    assert (kept >= 0).all()
+
+
+def test_mcfc_gradients() -> None:
+    layer = MCFC(3, 2, dtype=torch.float64)
+    x = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+
+    def run(x: torch.Tensor, B_i: torch.Tensor, b_o: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(layer, {"B_i": B_i, "b_o": b_o}, x)
+
+    given = (x, layer.B_i.detach().requires_grad_(), layer.b_o.detach().requires_grad_())
+    assert gradcheck(run, given)
+    assert gradgradcheck(run, given)
+
+
+@pytest.mark.parametrize("trash", [False, True])
+def test_multiplicative_mcfc_is_the_papers_formula(trash: bool) -> None:
+    layer = MultiplicativeMCFC(4, 2, trash=trash, dtype=torch.float64)
+    nn.init.normal_(layer.alpha)
+    x = torch.rand(6, 4, dtype=torch.float64) + 0.5
+    shares, o = layer.mcfc.input_gate[:, int(trash) :], torch.sigmoid(layer.mcfc.b_o[int(trash) :])
+    expected = torch.stack(
+        [torch.exp(layer.alpha[k]) * (x ** (o[k] * shares[:, k])).prod(-1) for k in range(2)], -1
+    )
+    torch.testing.assert_close(layer(x), expected)
+
+
+def test_multiplicative_mcfc_can_multiply_exactly() -> None:
+    layer = MultiplicativeMCFC(3, 1, trash=True, output_gate=False)
+    with torch.no_grad():
+        layer.mcfc.B_i.copy_(torch.tensor([[-50.0, 50], [50, -50], [-50, 50]]))
+    torch.testing.assert_close(layer(torch.tensor([[2.0, 5.0, 3.0]])), torch.tensor([[6.0]]))
+
+
+def test_multiplicative_mcfc_survives_zeros() -> None:
+    x = torch.tensor([[0.0, 2.0]], requires_grad=True)
+    layer = MultiplicativeMCFC(2, 2)
+    layer(x).sum().backward()
+    assert torch.isfinite(x.grad).all()
+    assert all(torch.isfinite(p.grad).all() for p in layer.parameters())
+
+
+def test_sum_head_leaves_out_the_trash_cell_and_names_outlets() -> None:
+    h = torch.rand(5, 2, 6)
+    torch.testing.assert_close(SumHead(6)(h).squeeze(-1), h[..., 1:].sum(-1))
+    head = SumHead(6, {"discharge": [1, 2, 3], "evapotranspiration": [0, 4]})
+    torch.testing.assert_close(head(h), torch.stack([h[..., 1:4].sum(-1), h[..., 0] + h[..., 4]], -1))
+
+
+def test_heads_say_whether_they_conserve() -> None:
+    h = torch.rand(5, 2, 6)
+    for head, conserving in (
+        (SumHead(6), True),
+        (MCFCHead(6), True),
+        (LinearHead(6), False),
+        (ScaledHead(6), False),
+    ):
+        assert head.conserving is conserving
+        assert head(h).shape == (5, 2, len(head.outlets))
+    torch.testing.assert_close(MCFCHead(6, ("a", "b", "c"))(h).sum(-1), h.sum(-1))
+
+
+def test_scaled_head_starts_as_the_sum_and_stays_positive() -> None:
+    head = ScaledHead(4)
+    h = torch.rand(3, 4)
+    torch.testing.assert_close(head(h), SumHead(4)(h))
+    with torch.no_grad():
+        head.log_scale.fill_(-5.0)
+    assert (head(h) > 0).all()
+
+
+def test_input_scaling_starts_at_one_and_is_positive_after_training() -> None:
+    part = InputScaling(1, 3)
+    x, a = torch.rand(4, 2, 1), torch.randn(4, 2, 3)
+    scaled, factors = part(x, a)
+    assert torch.equal(scaled, x)
+    assert scaling_penalty(factors) == 0
+    with torch.no_grad():
+        part.log_factor.weight.normal_(std=3.0)
+    scaled, factors = part(x, a)
+    assert (factors > 0).all()
+    MCLSTM(1, 3, 4).audit(scaled.detach(), a)
+
+
+def test_auxiliaries_through_an_lstm_first() -> None:
+    memory, layer = AuxMemory(3, 5), MCLSTM(1, 5, 4)
+    x, a = torch.rand(6, 2, 1), torch.randn(6, 2, 3)
+    h, c = layer(x, memory(a))
+    torch.testing.assert_close(h.sum((0, 2)) + c.sum(-1), x.sum((0, 2)))
+    (h.sum()).backward()
+    assert memory.lstm.weight_hh_l0.grad.abs().sum() > 0
+
+
+def test_evapotranspiration_outlet_is_held_to_the_outflow() -> None:
+    torch.manual_seed(1)
+    layer, head = MCLSTM(1, 0, 4), LinearHead(4, ("discharge", "evapotranspiration"))
+    optimiser = torch.optim.Adam([*layer.parameters(), *head.parameters()], lr=0.05)
+    x = torch.rand(10, 8, 1)
+    losses = []
+    for _ in range(60):
+        optimiser.zero_grad()
+        h, _ = layer(x)
+        loss = closure_penalty(h, head(h))
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.05 * losses[0]
+
+
+def test_penalties() -> None:
+    c = torch.rand(5, 2, 3, requires_grad=True)
+    torch.testing.assert_close(cell_penalty(c), (c**2).mean())
+    observed = torch.full((5, 2), float("nan"))
+    assert guide_penalty(c[..., 1], observed) == 0
+    observed[2, 1] = 1.5
+    guide_penalty(c[..., 1], observed).backward()
+    expected = torch.zeros(5, 2, 3)
+    expected[2, 1, 1] = 2 * (c[2, 1, 1].item() - 1.5)
+    torch.testing.assert_close(c.grad, expected)
+
+
+def test_a_guided_cell_learns_the_observed_store() -> None:
+    torch.manual_seed(2)
+    layer = MCLSTM(1, 1, 4)
+    x, a = torch.rand(20, 16, 1), torch.randn(20, 16, 1)
+    observed = 0.5 * x.squeeze(-1).cumsum(0)
+    optimiser = torch.optim.Adam(layer.parameters(), lr=0.05)
+    losses = []
+    for _ in range(40):
+        optimiser.zero_grad()
+        _, c = layer.trajectory(x, a)
+        loss = guide_penalty(c[1:, :, 2], observed)
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.1 * losses[0]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_cell_step_by_step_is_the_layer(name: str) -> None:
+    layer = build(name, backend="reference")
+    options = {**VARIANTS[name](4), "static_size": 2, "dtype": torch.float64}
+    if name == "hypernetwork":
+        options["redistribution"] = Hypernetwork(4).double()
+    cell = MCLSTMCell(2, 3, 4, **options)
+    cell.load_state_dict(layer.state_dict())
+    x, a, static = inputs(5, 3)
+    h, c = layer(x, a, static=static)
+    state = None
+    for t in range(5):
+        out, state = cell(x[t], a[t], state, static=static)
+        assert torch.equal(out, h[t])
+    assert torch.equal(state, c)
+    one, _ = cell(x[0, 0], a[0, 0], static=static[0])
+    torch.testing.assert_close(one, h[0, 0])
+
+
+def test_roll_out_keeps_the_energy_and_predicts_its_own_auxiliaries() -> None:
+    hypernetwork = Hypernetwork(2, aux=1, mass=0)
+    cell = MCLSTMCell(0, 1, 2, redistribution=hypernetwork, gates_see=(), output_bias=-1e4)
+    start = torch.tensor([[1.0, 0.0], [0.3, 0.7]])
+    known = rollout(cell, start, torch.randn(30, 2, 1))
+    torch.testing.assert_close(known.c.sum(-1), torch.ones(31, 2))
+    predictor = nn.Linear(3, 1)
+    free = rollout(
+        cell, start, torch.zeros(2, 1), next_aux=lambda a, c: predictor(torch.cat([a, c], -1)), steps=30
+    )
+    assert free.a.shape == (30, 2, 1)
+    torch.testing.assert_close(free.a[1], predictor(torch.cat([free.a[0], free.c[1]], -1)))
+    (free.c[-1, :, 0].sum()).backward()
+    assert predictor.weight.grad.abs().sum() > 0
+    assert all(p.grad is not None for p in hypernetwork.parameters())
+    empty = rollout(cell, start, torch.zeros(0, 2, 1))
+    assert empty.c.shape == (1, 2, 2)
+    assert empty.h.shape == (0, 2, 2)
+
+
+def test_roll_out_of_known_auxiliaries_is_the_layer() -> None:
+    layer, cell = MCLSTM(0, 1, 3, backend="reference"), MCLSTMCell(0, 1, 3)
+    cell.load_state_dict(layer.state_dict())
+    a, c0 = torch.randn(9, 2, 1), torch.rand(2, 3)
+    assert torch.equal(rollout(cell, c0, a).h, layer(None, a, c0)[0])

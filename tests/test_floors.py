@@ -1,0 +1,99 @@
+"""The house: imports go one way, files stay small, nothing dangerous is written."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "mclstm"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# Each floor may import the floors before it; a module of the package root stands on its own floor.
+FLOORS = [
+    {"errors"},
+    {"ops"},
+    {"nn"},
+    {"baselines", "tasks", "data"},
+    {"training"},
+    {"evaluation"},
+    {"explain"},
+    {"report"},
+    {"config", "pipeline", "experiments"},
+    {"cli"},
+]
+
+
+def floor(parts: tuple[str, ...]) -> int:
+    name = parts[0].removesuffix(".py")
+    return next((level for level, names in enumerate(FLOORS) if name in names), len(FLOORS))
+
+
+def imported(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text())
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    return names + [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way(path: Path) -> None:
+    parts = path.relative_to(SOURCE).parts
+    if parts == ("__init__.py",):
+        return
+    for name in imported(path):
+        if name.startswith("mclstm."):
+            target = tuple(name.split(".")[1:])
+            assert floor(target) <= floor(parts), f"{path} imports {name} from a floor above"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.relative_to(SOURCE).parts[0] in ("ops", "nn")], ids=str
+)
+def test_the_lower_floors_import_only_torch(path: Path) -> None:
+    for name in imported(path):
+        root = name.split(".")[0]
+        assert root in {"torch", "mclstm"} or root in sys.stdlib_module_names, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_and_functions_stay_small(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 300, "split it"
+    assert path.stem not in {"utils", "helpers", "misc", "common", "base"}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno <= 60, f"{node.name} is too long"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nothing_dangerous(path: Path) -> None:
+    pattern = r"\bpickle\b|torch\.load\(|\beval\(|\bexec\(|shell=True|yaml\.load\("
+    text = re.sub(r"\.eval\(\)", "", path.read_text())
+    assert not re.search(pattern, text)
+
+
+def test_import_loads_nothing_beyond_torch_numpy_and_safetensors() -> None:
+    code = (
+        "import sys, torch, numpy, safetensors, safetensors.torch; before = set(sys.modules); "
+        "import mclstm; [getattr(mclstm, name) for name in mclstm.__all__]; "
+        "print([name for name in set(sys.modules) - before if name.split('.')[0] != 'mclstm'])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_import_alone_does_not_load_torch() -> None:
+    code = "import sys, mclstm; print('torch' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
+
+
+def test_every_public_name_exists_and_others_do_not() -> None:
+    import mclstm
+
+    assert set(mclstm.__all__) <= set(dir(mclstm))
+    assert all(getattr(mclstm, name).__doc__ for name in mclstm.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'LSTM'"):
+        _ = mclstm.LSTM
