@@ -14,7 +14,7 @@ def blocks(language: str) -> list[str]:
 def test_the_example_learns_to_add_and_its_books_close() -> None:
     names: dict[str, Any] = {}
     example, audit = blocks("python")[:2]
-    assert len(example.strip().splitlines()) == 10
+    assert len([line for line in example.splitlines() if line]) == 10
     exec(example, names)
     # Always answering the mean would give the variance of a sum of two numbers from U(0, 1/2).
     assert float(names["loss"]) < 0.01 * (2 * 0.25 / 12)
