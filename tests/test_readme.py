@@ -17,7 +17,7 @@ def test_the_example_learns_to_add_and_its_books_close() -> None:
     assert len([line for line in example.splitlines() if line]) == 10
     exec(example, names)
     # Always answering the mean would give the variance of a sum of two numbers from U(0, 1/2).
-    assert float(names["loss"]) < 0.01 * (2 * 0.25 / 12)
+    assert names["loss"].item() < 0.01 * (2 * 0.25 / 12)
     exec(audit, names)
     assert float(names["flows"].ledger.error.max()) <= 1e-6
 
