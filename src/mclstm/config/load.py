@@ -48,7 +48,7 @@ def check_config(raw: dict[str, Any]) -> Config:
     config, model: this key is missing. Add it: What is trained.
     config, training: this key is missing. Add it: How it is trained.
     """
-    return checked(raw, {(): "config"})
+    return checked(unshared(raw), {(): "config"})
 
 
 def checked(raw: dict[str, Any], origins: dict[Place, str]) -> Config:
@@ -59,9 +59,9 @@ def checked(raw: dict[str, Any], origins: dict[Place, str]) -> Config:
 
 
 def unshared(value: Any) -> Any:
-    """A copy in which aliases are values of their own, so that an override changes one place only."""
+    """A copy in which aliases are values of their own and every key is text, as it is in --set and JSON."""
     if isinstance(value, dict):
-        return {key: unshared(item) for key, item in value.items()}
+        return {str(key): unshared(item) for key, item in value.items()}
     return [unshared(item) for item in value] if isinstance(value, list) else value
 
 

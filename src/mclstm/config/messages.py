@@ -106,7 +106,7 @@ def shown(part: str | int) -> str:
 def sentence(place: Place, items: list[Any], raw: Any) -> str:
     first = items[0]
     match first["type"]:
-        case "extra_forbidden" | "invalid_key":
+        case "extra_forbidden":
             return f"there is no such key. {suggestion(place, raw)}"
         case "missing" | "union_tag_not_found":
             return f"this key is missing. Add it: {purpose(place, raw)}"
@@ -120,7 +120,8 @@ def need(item: Any) -> str:
     if item["type"] == "string_pattern_mismatch":
         return PATTERNS[item["ctx"]["pattern"]]
     template = NEEDS.get(item["type"])
-    return template.format(**item.get("ctx", {})) if template else str(item["msg"])
+    bounds = {k: f"{v:g}" if isinstance(v, float) else v for k, v in item.get("ctx", {}).items()}
+    return template.format(**bounds) if template else str(item["msg"])
 
 
 def value(item: Any) -> str:

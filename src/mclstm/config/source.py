@@ -1,6 +1,6 @@
 """YAML text to plain values with the line of every key; nothing in the text is executed or multiplied.
 
-Refused before anything is built: files over 1 MB, more than 20,000 values (aliases counted as often as they
+Refused before anything is built: files over 1 MB, more than 10,000 values (aliases counted as often as they
 are used) or lines, nesting over 50 levels, keys given twice, tags that name Python objects.
 """
 
@@ -15,8 +15,9 @@ from mclstm.errors import ConfigError
 __all__ = ["Document", "Place", "parse_yaml", "read_yaml"]
 
 LARGEST_FILE = 1 << 20
-MOST_VALUES = 20_000
+MOST_VALUES = 10_000
 DEEPEST = 50
+TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 Place = tuple[str | int, ...]
 
@@ -68,12 +69,12 @@ def parse_yaml(text: str, where: str) -> Document:
 
 def survey(text: str, where: str) -> None:
     if text.count("\n") > MOST_VALUES:
-        raise ConfigError(f"{where} has more than 20,000 lines. A config is small: check the file.")
+        raise ConfigError(f"{where} has more than 10,000 lines. A config is small: check the file.")
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if count > 2 * MOST_VALUES or depth > DEEPEST:
-            what = "nests deeper than 50 levels" if depth > DEEPEST else "holds more than 20,000 values"
+        if count > MOST_VALUES or depth > DEEPEST:
+            what = "nests deeper than 50 levels" if depth > DEEPEST else "holds more than 10,000 values"
             raise ConfigError(f"{at(where, event.start_mark)}: {what}. A config is small: check the file.")
 
 
@@ -82,7 +83,7 @@ def visit(
 ) -> None:
     """Note the line of every value; refuse double keys, loops, and aliases that multiply."""
     if any(node is outer for outer in inside) or len(lines) > MOST_VALUES:
-        what = "an alias that holds itself" if len(lines) <= MOST_VALUES else "more than 20,000 values"
+        what = "an alias that holds itself" if len(lines) <= MOST_VALUES else "more than 10,000 values"
         raise ConfigError(f"{at(where, node.start_mark)}: holds {what}. Write the values out.")
     if isinstance(node, yaml.MappingNode):
         check_keys(node, where)
@@ -112,7 +113,9 @@ def check_keys(node: yaml.MappingNode, where: str) -> None:
 
 
 def check_scalar(node: yaml.Node, where: str) -> None:
-    """PyYAML takes 2000-13-45 for a date by its look and fails without a place; wrong tags fail likewise."""
+    if node.tag == TEXT:
+        return
+    # PyYAML takes 2000-13-45 for a date by its look and fails without a place; wrong tags fail likewise.
     try:
         SafeConstructor().construct_document(node)
     except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
@@ -136,7 +139,7 @@ def remedy(problem: str) -> str:
 REMEDIES = {
     "\\t": "Indent with spaces, not with tabs.",
     "could not determine a constructor": "Remove the tag: only text, numbers, lists and mappings are read.",
-    "single document": "Keep one document: remove the lines with ---.",
+    "another document": "Keep one document: remove the lines with ---.",
     "undefined alias": "Define it with & before it is used with *, or put the text in quotes.",
     "expected <block end>": "Check the indentation of this line and of the one before.",
 }
