@@ -57,6 +57,12 @@ def test_mean_of_too_few_runs_has_no_bounds() -> None:
     assert all(math.isnan(v) for v in (one.low, one.high, none.value, none.low, none.high))
 
 
+def test_mean_with_a_run_that_diverged() -> None:
+    interval = mean_interval([1.0, math.inf])
+    assert interval.value == math.inf
+    assert math.isnan(interval.low)
+
+
 def test_wilcoxon_by_hand() -> None:
     # All five differences point one way: one of 2^5 sign patterns is as extreme.
     first, second = np.arange(1.0, 6.0), 2 * np.arange(1.0, 6.0)

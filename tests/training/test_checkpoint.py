@@ -116,7 +116,7 @@ def run_save_loop(*arguments: object) -> str:
 def test_killed_at_thirty_random_instants(tmp_path: Path) -> None:
     loaded, last_round, names = run_save_loop("kill", tmp_path, 30, 5).strip().split(" ", 2)
     assert int(loaded) == 30
-    assert int(last_round) > 20  # the savers did get to save
+    assert int(last_round) > 15  # the savers did get to save
     assert names == "['last.safetensors']"  # the next save removes what the killed ones left
 
 

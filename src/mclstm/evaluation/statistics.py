@@ -62,7 +62,8 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     if valid.size < 2:
         mean = float(valid[0]) if valid.size else float("nan")
         return Interval(mean, float("nan"), float("nan"), int(valid.size))
-    mean, error = float(valid.mean()), float(stats.sem(valid))
+    with np.errstate(invalid="ignore"):  # a run that diverged to infinity leaves no bounds
+        mean, error = float(valid.mean()), float(stats.sem(valid))
     half = error * float(stats.t.ppf((1 + confidence) / 2, valid.size - 1))
     return Interval(mean, mean - half, mean + half, int(valid.size))
 

@@ -18,8 +18,6 @@ __all__ = ["DTYPES", "Header", "read_header"]
 
 LARGEST_HEADER = 8 << 20  # bytes; the header of a model with 10,000 tensors needs about one
 MOST_DIMENSIONS = 64  # torch's own limit; also keeps the product of a hostile shape short
-SIZES = {torch.bool: 1, torch.uint8: 1, torch.int8: 1, torch.int16: 2, torch.int32: 4, torch.int64: 8}
-SIZES |= {torch.float16: 2, torch.bfloat16: 2, torch.float32: 4, torch.float64: 8}
 DTYPES = {
     "BOOL": torch.bool,
     "U8": torch.uint8,
@@ -107,7 +105,7 @@ def entry(name: str, field: Any) -> tuple[torch.dtype, tuple[int, ...]]:
         raise Problem(f"the shape of {short} is not a short list of natural numbers")
     if not natural_numbers(offsets) or len(offsets) != 2:
         raise Problem(f"the offsets of {short} are not two natural numbers")
-    if prod(shape) * SIZES[dtype] != offsets[1] - offsets[0]:
+    if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise Problem(f"the shape of {short} does not fit the bytes it claims")
     return dtype, tuple(shape)
 
