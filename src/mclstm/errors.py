@@ -4,7 +4,7 @@ All of them are ValueErrors, so that callers of the layer need not know this mod
 them into one message and exit code 2.
 """
 
-__all__ = ["CheckpointError", "ConfigError", "ConservationError", "DataError"]
+__all__ = ["CheckpointError", "ConfigError", "ConservationError", "DataError", "StorageError"]
 
 
 class ConservationError(ValueError):
@@ -21,3 +21,7 @@ class ConfigError(ValueError):
 
 class CheckpointError(ValueError):
     """A file of weights or states is damaged, incomplete, or belongs to another model."""
+
+
+class StorageError(ValueError):
+    """A file of a run cannot be written: the disk is full, the folder is missing or read-only."""

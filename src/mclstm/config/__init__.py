@@ -1,0 +1,14 @@
+"""The config of a run: nested YAML, checked completely before anything else happens. Never imports torch."""
+
+from mclstm.config.data import DataConfig as DataConfig
+from mclstm.config.data import PeriodsConfig as PeriodsConfig
+from mclstm.config.load import check_config as check_config
+from mclstm.config.load import dump_config as dump_config
+from mclstm.config.load import json_schema as json_schema
+from mclstm.config.load import load_config as load_config
+from mclstm.config.model import LSTMConfig as LSTMConfig
+from mclstm.config.model import MCLSTMConfig as MCLSTMConfig
+from mclstm.config.model import ModelConfig as ModelConfig
+from mclstm.config.run import Config as Config
+from mclstm.config.training import EvaluationConfig as EvaluationConfig
+from mclstm.config.training import TrainingConfig as TrainingConfig

@@ -1,0 +1,92 @@
+"""The sections `data` and `periods`: which columns mean what, and which dates are used for what."""
+
+from datetime import datetime
+from itertools import combinations
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+from mclstm.config.values import EXPONENT, READER, RULES, Column, Columns, Period, after
+
+__all__ = ["DataConfig", "PeriodsConfig"]
+
+Unit = Annotated[str, Field(min_length=1, max_length=40)]
+Area = Annotated[float, Field(gt=0, le=1e9), EXPONENT]
+
+
+class DataConfig(BaseModel):
+    """Where the data is, what role each column has, and what happens to what is missing."""
+
+    model_config = RULES
+
+    path: Annotated[str, Field(min_length=1, max_length=4096)]
+    """A file or a folder."""
+    reader: Annotated[str, Field(pattern=READER)] = "auto"
+    """The layout of the data; auto finds it out."""
+    time: Column | None = None
+    """The column of dates; null finds it."""
+    site: Column | None = None
+    """The column that names the site of a row, where one file holds several."""
+    sites: Columns = []
+    """The sites to use; empty means all."""
+    attributes: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    """A table with one row of static attributes for each site."""
+    mass: Annotated[Columns, Field(min_length=1)]
+    """The columns that are mass: conserved, never scaled but by a declared unit conversion."""
+    aux: Columns = []
+    """The columns that steer the gates; standardised."""
+    static: Columns = []
+    """The attributes of a site that do not change; standardised."""
+    target: Annotated[Columns, Field(min_length=1)]
+    """The columns to predict."""
+    units: dict[Column, Unit] = {}
+    """The unit of a column in the file, by its name."""
+    area: Area | Column | None = None
+    """The area in km2 that turns a volume into a depth: a number, or the name of an attribute."""
+    target_unit: Unit | None = None
+    """The unit to convert the targets to, for example mm/day."""
+    date_format: Annotated[str, Field(min_length=2, max_length=40)] | None = None
+    """How dates are written, for example %d.%m.%Y; null means ISO."""
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """What separates columns; null finds it."""
+    decimal: Literal[".", ","] = "."
+    """The decimal sign."""
+    missing_mass: Literal["error", "zero", "interpolate"] = "error"
+    """What to do where mass is missing; the ledger counts what was filled."""
+    missing_aux: Literal["error", "interpolate"] = "error"
+    """What to do where an auxiliary is missing."""
+    missing_values: Annotated[list[Annotated[float, EXPONENT]], Field(max_length=100)] = []
+    """Numbers that stand for a missing value, for example -999."""
+    day_of_year: bool = False
+    """Add the sine and cosine of the season as auxiliaries."""
+
+    @model_validator(mode="after")
+    def one_role_each(self) -> "DataConfig":
+        roles = {"mass": self.mass, "aux": self.aux, "static": self.static, "target": self.target}
+        for (first, columns), (second, others) in combinations(roles.items(), 2):
+            both = [name for name in columns if name in others]
+            if both:
+                raise ValueError(f"has {both[0]!r} in {first} and in {second}. Give every column one role.")
+        return self
+
+
+class PeriodsConfig(BaseModel):
+    """First and last date, both included, of training, validation and test; they share no day."""
+
+    model_config = RULES
+
+    train: Period
+    """First and last date to train on."""
+    validation: Period | None = None
+    """First and last date to choose by, for early stopping and the best checkpoint."""
+    test: Period
+    """First and last date to score, never seen in training."""
+
+    @model_validator(mode="after")
+    def no_overlap(self) -> "PeriodsConfig":
+        periods = {"train": self.train, "validation": self.validation, "test": self.test}
+        given = {name: period for name, period in periods.items() if period is not None}
+        for (first, a), (second, b) in combinations(given.items(), 2):
+            if datetime.fromisoformat(a[0]) < after(b[1]) and datetime.fromisoformat(b[0]) < after(a[1]):
+                raise ValueError(f"lets {first} and {second} overlap. Move or shorten one of them.")
+        return self

@@ -1,0 +1,80 @@
+"""The section `model`: one class for each name, so that a key of another model is refused."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from mclstm.config.values import EXPONENT, NAME, RULES, without_doubles
+
+__all__ = ["LSTMConfig", "MCLSTMConfig", "ModelConfig"]
+
+Size = Annotated[int, Field(ge=1, le=4096)]
+Norm = Literal["softmax", "sigmoid", "relu"]
+Seen = Literal["aux", "state", "mass"]
+Gate = Literal["input", "redistribution", "output"]
+
+
+class MCLSTMConfig(BaseModel):
+    """The mass-conserving LSTM with every option of the layer, its head and its additions."""
+
+    model_config = RULES
+
+    name: Literal["mclstm"]
+    """The model."""
+    hidden_size: Size = 16
+    """The number of cells."""
+    redistribution: Literal["dynamic", "static", "outer", "identity"] = "dynamic"
+    """How mass moves between cells."""
+    redistribution_norm: Norm = "softmax"
+    """What makes the rows of the redistribution sum to one."""
+    input_norm: Norm = "softmax"
+    """What makes the rows of the input gate sum to one."""
+    gates_see: Annotated[list[Seen], Field(min_length=1, max_length=3), AfterValidator(without_doubles)] = [
+        "aux",
+        "state",
+    ]
+    """What the gates are computed from."""
+    initial_state: Literal["zero", "learned"] | Annotated[float, Field(ge=0, le=1e9), EXPONENT] = "zero"
+    """The mass in the cells at the start: zero, learned, or a number for each cell."""
+    stay: Annotated[float, Field(gt=0, lt=1), EXPONENT] | None = 0.9
+    """The share of mass that stays in its cell before training; null is the paper's hydrology start."""
+    output_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = -3.0
+    """The bias of the output gate before training; negative keeps it closed."""
+    state_norm: Literal["sample", "batch"] = "sample"
+    """How the gates see the cells; batch reproduces the published code, where samples of a batch interact."""
+    not_conserving: Annotated[list[Gate], Field(max_length=3), AfterValidator(without_doubles)] = []
+    """Ablations that break conservation on purpose."""
+    head: Literal["sum", "linear", "mcfc", "scaled"] = "sum"
+    """How the outflow of the cells becomes the prediction."""
+    trash_cell: bool = True
+    """Cell 0 takes what never reaches the outlet, for example evaporation."""
+    aux_memory: Size | None = None
+    """The size of an LSTM that reads the auxiliaries before the gates; null means none."""
+    input_scaling: bool = False
+    """Learn one factor for the mass that comes in; breaks conservation of the measured mass and says so."""
+    evapotranspiration: bool = False
+    """Add evapotranspiration as a second outlet."""
+    backend: Annotated[str, Field(pattern=NAME, max_length=40)] = "auto"
+    """The implementation of the recurrence."""
+
+    @model_validator(mode="after")
+    def a_cell_beside_the_trash(self) -> "MCLSTMConfig":
+        if self.trash_cell and self.hidden_size < 2:
+            raise ValueError("needs hidden_size of at least 2, because cell 0 is the trash cell.")
+        return self
+
+
+class LSTMConfig(BaseModel):
+    """PyTorch's LSTM with a linear head, on scaled inputs: the baseline."""
+
+    model_config = RULES
+
+    name: Literal["lstm"]
+    """The model."""
+    hidden_size: Size = 16
+    """The number of cells."""
+    forget_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = 3.0
+    """The bias of the forget gate before training; positive keeps the memory."""
+
+
+ModelConfig = Annotated[MCLSTMConfig | LSTMConfig, Field(discriminator="name")]

@@ -1,0 +1,106 @@
+"""The sections `training` and `evaluation`."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+
+from mclstm.config.values import EXPONENT, RULES, Count, without_doubles
+
+__all__ = ["EvaluationConfig", "MetricName", "TrainingConfig"]
+
+MetricName = Literal[
+    "nse",
+    "kge",
+    "alpha-nse",
+    "beta-nse",
+    "beta-kge",
+    "fhv",
+    "flv",
+    "fms",
+    "peak-timing",
+    "rmse",
+    "mae",
+]
+
+
+def whole(key: Any) -> Any:
+    """`--set training.schedule.20=0.005` and JSON can only say "20"."""
+    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 19 else key
+
+
+Rate = Annotated[float, Field(gt=0, le=10), EXPONENT]
+Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
+
+
+class TrainingConfig(BaseModel):
+    """How windows are drawn, what is minimised, for how long, and how often the run is saved."""
+
+    model_config = RULES
+
+    scheme: Literal["last", "sequence"] = "sequence"
+    """last scores the last step of a window, as the paper; sequence every step after the warm-up."""
+    length: Annotated[int, Field(ge=1, le=1_000_000)] = 730
+    """The steps of a window."""
+    warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 365
+    """The first steps of a window, which fill the cells and are not scored; only for the scheme sequence."""
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 256
+    """The windows of an update."""
+    epochs: Count | None = None
+    """When to stop, in passes over the training windows."""
+    updates: Count | None = None
+    """When to stop, in updates; with epochs, whichever comes first."""
+    learning_rate: Rate = 0.01
+    """The step size of the optimiser."""
+    schedule: Annotated[dict[Step, Rate], Field(max_length=1000)] = {}
+    """New learning rates, by the epoch or update from which they hold, counted from 0."""
+    schedule_by: Literal["epoch", "update"] = "epoch"
+    """What the keys of the schedule count."""
+    optimiser: Literal["adam"] = "adam"
+    """The optimiser."""
+    weight_decay: Annotated[float, Field(ge=0, le=1), EXPONENT] = 0.0
+    """Decay of the weights."""
+    clip: Annotated[float, Field(gt=0, le=1e9), EXPONENT] | None = 1.0
+    """The largest norm of the gradient; null does not clip."""
+    loss: Literal["mse", "nse"] = "mse"
+    """The mean squared error, or the same divided by the variance of each site."""
+    early_stopping: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Stop after this many validations without a better one; null trains to the end."""
+    validate_every: Count = 1
+    """Epochs between two validations."""
+    checkpoint_every: Count = 100
+    """Updates between two checkpoints."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """The seed of weights and sample order."""
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Threads to compute with; fix it for bit-identical repeats. null leaves it to torch."""
+
+    @model_validator(mode="after")
+    def an_end_and_a_score(self) -> "TrainingConfig":
+        if self.epochs is None and self.updates is None:
+            raise ValueError("does not say when to stop. Add epochs or updates.")
+        if self.scheme == "sequence" and self.warmup >= self.length:
+            raise ValueError(
+                f"leaves no step to score: warmup {self.warmup} >= length {self.length}. Lower warmup."
+            )
+        return self
+
+
+class EvaluationConfig(BaseModel):
+    """What is computed from the predictions."""
+
+    model_config = RULES
+
+    metrics: Annotated[list[MetricName], Field(min_length=1), AfterValidator(without_doubles)] = [
+        "nse",
+        "kge",
+        "alpha-nse",
+        "beta-nse",
+        "beta-kge",
+        "fhv",
+        "flv",
+        "fms",
+        "peak-timing",
+        "rmse",
+        "mae",
+    ]
+    """The scores of each site."""

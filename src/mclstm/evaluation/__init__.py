@@ -1,0 +1,1 @@
+"""Weights and a dataset become numbers: scores, ledgers, statistics."""

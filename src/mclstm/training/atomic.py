@@ -1,0 +1,78 @@
+"""Writing a file so that at every instant, power cuts included, it is the old one or the new one.
+
+The temporary file lies in the same folder, because a rename across file systems is a copy; it is on the disk
+before it takes the name, and the name is on the disk before the call returns. No error is swallowed.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from mclstm.errors import StorageError
+
+__all__ = ["fsync_folder", "write_bytes_atomic", "write_text_atomic"]
+
+
+def write_bytes_atomic(path: str | Path, content: bytes) -> None:
+    """Replace the file at `path` by `content`, or leave it exactly as it was and raise StorageError.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bytes_atomic(Path(folder, "state"), b"new")
+    ...     [p.name for p in Path(folder).iterdir()]
+    ['state']
+    """
+    path = Path(path)
+    try:
+        remove_leftovers(path)
+        replace_file(path, content)
+        fsync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(
+            f"Cannot write {path}: {error.strerror or error}. What was saved before is untouched. "
+            "Make room or choose a folder you may write to, then run the command again."
+        ) from error
+
+
+def write_text_atomic(path: str | Path, text: str) -> None:
+    """Replace the file at `path` by `text` in UTF-8 with newlines as given; see `write_bytes_atomic`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text_atomic(Path(folder, "config.yaml"), "name: fulda")
+    ...     Path(folder, "config.yaml").read_text()
+    'name: fulda'
+    """
+    write_bytes_atomic(path, text.encode())
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    if os.name == "nt":
+        return  # Windows cannot open a folder and makes renames durable by itself
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of this file left; one that still lives then fails loudly at its rename."""
+    for entry in list(os.scandir(path.parent)):
+        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(".tmp"):
+            Path(entry.path).unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    # A name of its own, so that two writers can never fill one file together.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

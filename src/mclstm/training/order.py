@@ -1,0 +1,63 @@
+"""The order of samples as a pure function of (seed, epoch, position).
+
+There is no iterator to save and none to restore: a run that resumes computes the batch it would have had.
+Only the raw output of Philox is used, a counter-based generator whose stream numpy guarantees for ever; the
+permutations numpy itself draws from it may change with its version.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["batch_indices", "batches_per_epoch", "locate", "permutation"]
+
+Indices = NDArray[np.int64]
+
+
+@lru_cache(maxsize=2)
+def permutation(seed: int, epoch: int, n: int) -> Indices:
+    """The samples 0 ... n - 1 in the order of one epoch.
+
+    order = argsort(n words of Philox under the key (seed, epoch)).
+    The result (n,) is read-only, because the last two epochs are remembered.
+
+    >>> permutation(seed=1, epoch=0, n=6).tolist()
+    [3, 5, 2, 0, 1, 4]
+    """
+    for name, value in (("seed", seed), ("epoch", epoch)):
+        if not 0 <= value < 2**64:
+            raise ValueError(f"The {name} must lie between 0 and 2**64 - 1: got {value}.")
+    words = np.random.Philox(key=np.array([seed, epoch], dtype=np.uint64)).random_raw(n)
+    order = np.argsort(words, kind="stable").astype(np.int64)
+    order.flags.writeable = False
+    return order
+
+
+def batches_per_epoch(n: int, batch_size: int) -> int:
+    """How many batches one epoch of n samples has; the last may be smaller, no sample is dropped.
+
+    >>> batches_per_epoch(10, 4)
+    3
+    """
+    return -(-n // batch_size)
+
+
+def batch_indices(seed: int, epoch: int, position: int, n: int, batch_size: int) -> Indices:
+    """The samples of batch number `position` of an epoch; the result (B,), B = batch_size but for the last.
+
+    >>> batch_indices(seed=1, epoch=0, position=1, n=6, batch_size=4).tolist()
+    [1, 4]
+    """
+    if not 0 <= position < batches_per_epoch(n, batch_size):
+        raise ValueError(f"An epoch of {n} samples in batches of {batch_size} has no batch {position}.")
+    return permutation(seed, epoch, n)[position * batch_size : (position + 1) * batch_size]
+
+
+def locate(update: int, n: int, batch_size: int) -> tuple[int, int]:
+    """The epoch and the position of the update with this number, counted from 0 over the whole run.
+
+    >>> locate(update=7, n=10, batch_size=4)
+    (2, 1)
+    """
+    return divmod(update, batches_per_epoch(n, batch_size))
