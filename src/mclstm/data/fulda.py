@@ -1,4 +1,4 @@
-"""The river Fulda, 1979-1988: the small real series that comes with the package (FULDA.md has source and licence)."""
+"""The river Fulda, 1979-1988: the small real series in the package (FULDA.md has source and licence)."""
 
 from importlib.resources import files
 from pathlib import Path
