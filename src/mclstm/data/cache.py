@@ -49,20 +49,18 @@ def fetch(path: Path) -> tuple[list[Table], dict[str, str]] | None:
         units = {name: str(data[name].attrs.get("units", "")) for name in values}
     except Exception:
         return None  # a damaged cache is no error: the archive is read again
+    rows = enumerate(zip(sites, files, strict=True))
     return [
-        Table(
-            str(site),
-            str(files[row]),
-            trimmed(pd.DataFrame({name: item[row] for name, item in values.items()}, index)),
-        )
-        for row, site in enumerate(sites)
+        trimmed(Table(str(site), str(file), index, {name: item[row] for name, item in values.items()}))
+        for row, (site, file) in rows
     ], units
 
 
 def store(path: Path, tables: list[Table], units: dict[str, str]) -> None:
     """Keep tables with the same columns; an archive too odd or a disk too full is simply not cached."""
-    if not tables or not all(
-        table.frame.index.is_unique and table.frame.index.is_monotonic_increasing for table in tables
+    if (
+        not all(table.times.is_unique and table.times.is_monotonic_increasing for table in tables)
+        or not tables
     ):
         return
     data = _dense(tables, units)
@@ -80,16 +78,15 @@ def store(path: Path, tables: list[Table], units: dict[str, str]) -> None:
 
 
 def _dense(tables: list[Table], units: dict[str, str]) -> xr.Dataset:
-    first, union = tables[0].frame, tables[0].frame.index
+    union = tables[0].times
     for table in tables[1:]:
-        if not table.frame.index.equals(union):
-            union = union.union(table.frame.index)
-    shape = len(tables), len(union)
-    values = {name: np.full(shape, np.nan) for name in first.columns}
+        if not table.times.equals(union):
+            union = pd.DatetimeIndex(union.union(table.times))
+    values = {name: np.full((len(tables), len(union)), np.nan) for name in tables[0].values}
     for row, table in enumerate(tables):
-        places = union.searchsorted(table.frame.index)
+        places = union.searchsorted(table.times)
         for name in values:
-            values[name][row, places] = table.frame[name].to_numpy()
+            values[name][row, places] = table.values[name]
     data = xr.Dataset(coords={"site": [table.site for table in tables], "time": union})
     data["file"] = ("site", [table.file for table in tables])
     for name, matrix in values.items():

@@ -62,11 +62,11 @@ def check(
     raw = _loaded(Path(path), reader, request)
     raw = declare_missing(raw, tuple(missing))
     if not roles.dynamic():
-        columns = dict.fromkeys(column for table in raw.tables for column in table.frame.columns)
+        columns = dict.fromkeys(column for table in raw.tables for column in table.values)
         roles = guess_roles(columns, static)
     declared = raw.units | dict(units or {})
     if raw.tables:
-        require_units(units or {}, raw)
+        require_units(units or {}, [name for columns in roles for name in columns])
     findings = inspect(raw, roles, declared, missing_mass=missing_mass, missing_aux=missing_aux)
     return _report(raw, roles, declared, findings)
 
@@ -80,9 +80,9 @@ def _loaded(path: Path, reader: str, request: Request) -> Raw:
 
 
 def _report(raw: Raw, roles: Roles, units: dict[str, str], findings: list[Finding]) -> Report:
-    spans = [(table.frame.index.min(), table.frame.index.max()) for table in raw.tables if len(table.frame)]
+    spans = [(table.times.min(), table.times.max()) for table in raw.tables if len(table.times)]
     first, last = (day(min(s for s, _ in spans)), day(max(e for _, e in spans))) if spans else ("", "")
-    rows = sum(len(table.frame) for table in raw.tables)
+    rows = sum(len(table.times) for table in raw.tables)
     shown = {name: unit for name, unit in units.items() if roles.of(name)}
     sites = len({table.site for table in raw.tables})
     return Report(raw.reader, sites, rows, first, last, roles, shown, findings, missing_map(raw))

@@ -28,7 +28,7 @@ def dates(column: pd.Series, file: str, date_format: str | None) -> tuple[pd.Dat
 
 def numbers(
     frame: pd.DataFrame, times: pd.DatetimeIndex, file: str, site: str, declared: tuple[str, ...]
-) -> tuple[pd.DataFrame, list[Finding]]:
+) -> tuple[dict[str, np.ndarray], list[Finding]]:
     """Float64 columns, NaN where a cell is no number; undeclared columns of text are left out."""
     values: dict[str, np.ndarray] = {}
     found: list[Finding] = []
@@ -45,7 +45,7 @@ def numbers(
         values[name] = number
         if text.any():
             found.append(_text_cells(column, text, times, file, site))
-    return pd.DataFrame(values, index=times), found
+    return values, found
 
 
 def day(moment: object) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from mclstm.data import sentinels
 from mclstm.data.columns import day
 from mclstm.data.finding import ERROR, WARNING, Finding
-from mclstm.data.steps import grid, step_of
+from mclstm.data.steps import grid, is_regular, step_of
 from mclstm.data.tables import Raw, Roles, Table
 from mclstm.data.unit_check import unit_findings
 
@@ -36,7 +36,7 @@ def inspect(
     allowed = {"mass": missing_mass != "error", "aux": missing_aux != "error", "target": True}
     for table in raw.tables:
         found += _dates(table, allowed["mass"] and (allowed["aux"] or not roles.aux))
-        for column in table.frame.columns:
+        for column in table.values:
             role = roles.of(column)
             found += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
     found += _sites(raw)
@@ -50,10 +50,10 @@ def missing_map(raw: Raw) -> list[dict[str, object]]:
     """How many values are missing, by site, column and year."""
     rows: list[dict[str, object]] = []
     for table in raw.tables:
-        years = pd.DatetimeIndex(table.frame.index).year
-        for column in table.frame.columns:
-            holes = np.isnan(table.frame[column].to_numpy())
+        for column, values in table.values.items():
+            holes = np.isnan(values)
             if holes.any():
+                years = table.times.year.to_numpy()
                 for year, count in zip(*np.unique(years[holes], return_counts=True), strict=True):
                     rows.append(
                         {"site": table.site, "column": column, "year": int(year), "count": int(count)}
@@ -62,8 +62,10 @@ def missing_map(raw: Raw) -> list[dict[str, object]]:
 
 
 def _dates(table: Table, gaps_allowed: bool) -> Found:
-    index = pd.DatetimeIndex(table.frame.index)
+    index = table.times
     place: Any = {"file": table.file, "site": table.site}
+    if is_regular(index):
+        return
     if not len(index):
         yield Finding(
             ERROR, "empty", "there is no row of data", "Add the site's data or leave the site out", **place
@@ -113,8 +115,7 @@ def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Found:
 
 
 def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_negative: bool) -> Found:
-    values = table.frame[column].to_numpy()
-    index = table.frame.index
+    values, index = table.values[column], table.times
 
     def at(severity: str, kind: str, mask: np.ndarray, what: str, remedy: str) -> Finding:
         first = day(index[int(np.argmax(mask))])
@@ -177,10 +178,10 @@ def _sites(raw: Raw) -> Found:
 def _steps(raw: Raw) -> Found:
     """Every site must have the step of the first, and lie on its grid."""
     regular = {}
-    previous: tuple[pd.Index, str | None] | None = None
+    previous: tuple[pd.DatetimeIndex, str | None] | None = None
     for table in raw.tables:
-        if previous is None or not table.frame.index.equals(previous[0]):
-            previous = table.frame.index, step_of(pd.DatetimeIndex(table.frame.index.unique()).sort_values())
+        if previous is None or not table.times.equals(previous[0]):
+            previous = table.times, step_of(table.times.unique().sort_values())
         if previous[1] is not None:
             regular[table.site] = (previous[1], table)
     steps = [step for step, _ in regular.values()]

@@ -1,9 +1,9 @@
 """What happens to missing inputs: nothing, unless declared; the ledger counts apart what was filled."""
 
 import numpy as np
-import pandas as pd
 
-from mclstm.data.tables import Roles
+from mclstm.data.columns import day
+from mclstm.data.tables import Roles, Table
 from mclstm.errors import ConfigError, DataError
 
 __all__ = ["MISSING_AUX", "MISSING_MASS", "filled", "require_policy"]
@@ -23,34 +23,34 @@ def require_policy(missing_mass: str, missing_aux: str) -> None:
 
 
 def filled(
-    frame: pd.DataFrame, roles: Roles, missing_mass: str, missing_aux: str, where: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A site's table on its full grid without missing inputs, and where mass was filled.
+    table: Table, roles: Roles, missing_mass: str, missing_aux: str
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """A site's columns on its full grid without missing inputs, and where mass was filled.
 
     Targets keep their NaN: what was not observed is not scored.
     """
-    mass, aux = list(roles.mass), list(roles.aux)
-    was_missing = frame[mass].isna()
-    result = frame.copy()
-    for columns, policy in ((mass, missing_mass), (aux, missing_aux)):
-        holes = [column for column in columns if frame[column].isna().any()]
-        for column in holes:
-            result[column] = _fill(frame[column], policy, f"{where}, column {column}")
-    return result, was_missing
+    policies = dict.fromkeys(roles.mass, missing_mass) | dict.fromkeys(roles.aux, missing_aux)
+    result, marks = dict(table.values), {}
+    for name, policy in policies.items():
+        missing = np.isnan(table.values[name])
+        if name in roles.mass:
+            marks[name] = missing
+        if missing.any():
+            result[name] = _fill(table, name, missing, policy)
+    return result, marks
 
 
-def _fill(column: pd.Series, policy: str, where: str) -> pd.Series:
-    values = column.to_numpy(np.float64)
-    known = np.flatnonzero(~np.isnan(values))
+def _fill(table: Table, name: str, missing: np.ndarray, policy: str) -> np.ndarray:
+    values = table.values[name]
     if policy == "zero":
-        return column.fillna(0.0)
-    if policy == "interpolate" and len(known) and known[0] == 0 and known[-1] == len(values) - 1:
+        return np.where(missing, 0.0, values)
+    if policy == "interpolate" and not missing[0] and not missing[-1]:
+        known = np.flatnonzero(~missing)
         # Steps are regular, so the position is the time.
-        return pd.Series(np.interp(np.arange(len(values)), known, values[known]), index=column.index)
-    first = column.index[int(np.flatnonzero(np.isnan(values))[0])]
-    ends = policy == "interpolate"
+        return np.asarray(np.interp(np.arange(len(values)), known, values[known]))
+    ends = ", at an end of the series where nothing can be interpolated" if policy == "interpolate" else ""
     raise DataError(
-        f"{where}: {int(np.isnan(values).sum())} missing values from {first.date()}"
-        + (", at an end of the series where nothing can be interpolated. " if ends else ". ")
-        + "Fill them, cut the rows off, or declare a policy (missing_mass: zero)."
+        f"{table.file}, site {table.site}, column {name}: {int(missing.sum())} missing values "
+        f"from {day(table.times[int(np.argmax(missing))])}{ends}. "
+        "Fill them, cut the rows off, or declare a policy."
     )

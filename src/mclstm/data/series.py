@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from mclstm.data.guess import require_columns
 from mclstm.data.policy import filled
-from mclstm.data.steps import grid, step_of
+from mclstm.data.steps import grid, is_regular, step_of
 from mclstm.data.tables import Roles, Table
 from mclstm.data.units import convert
 from mclstm.errors import DataError
@@ -39,7 +40,7 @@ def from_frames(
     >>> dict(series.sizes), series.rain.attrs["role"], series.attrs["step"]
     ({'site': 1, 'time': 3}, 'mass', 'D')
     """
-    tables = [Table(str(site), "DataFrame", frame) for site, frame in frames.items()]
+    tables = [_table(str(site), frame, roles.dynamic()) for site, frame in frames.items()]
     attributes = pd.DataFrame() if static is None else static
     return build(tables, roles, dict(units or {}), attributes, missing_mass, missing_aux)
 
@@ -55,39 +56,30 @@ def build(
     """Join checked tables on one time axis; the door for data that passed `inspect`."""
     time, step = _axis(tables)
     sites = [table.site for table in tables]
-    dynamic = [name for name in roles.dynamic() if all(name in table.frame.columns for table in tables)]
+    dynamic = [name for name in roles.dynamic() if all(name in table.values for table in tables)]
     values = {name: np.full((len(sites), len(time)), np.nan) for name in dynamic}
     marks = {name: np.zeros((len(sites), len(time)), dtype=bool) for name in roles.mass}
     for row, table in enumerate(tables):
-        frame = _on_grid(table.frame, step)
-        frame, was_missing = filled(
-            frame, roles, missing_mass, missing_aux, f"{table.file}, site {table.site}"
-        )
-        start = int(time.searchsorted(frame.index[0]))
+        whole = _on_grid(table, step)
+        columns, was_missing = filled(whole, roles, missing_mass, missing_aux)
+        start = int(time.searchsorted(whole.times[0]))
+        span = slice(start, start + len(whole.times))
         for name in dynamic:
-            values[name][row, start : start + len(frame)] = frame[name].to_numpy()
+            values[name][row, span] = columns[name]
         for name in roles.mass:
-            marks[name][row, start : start + len(frame)] = was_missing[name].to_numpy()
+            marks[name][row, span] = was_missing[name]
     series = xr.Dataset(coords={"site": ("site", np.array(sites, dtype=object)), "time": ("time", time)})
-    sources = "; ".join(dict.fromkeys(table.file for table in tables[:3])) + (
+    source = "; ".join(dict.fromkeys(table.file for table in tables[:3])) + (
         " ..." if len(tables) > 3 else ""
     )
+    both = ("site", "time")
     for name in dynamic:
-        attrs = {"role": roles.of(name), "units": units.get(name, ""), "source": sources}
-        series[name] = (("site", "time"), values[name], attrs)
+        series[name] = (both, values[name], _attrs(roles.of(name), units.get(name, ""), source))
     for name in roles.mass:
-        series[f"{name}_filled"] = (
-            ("site", "time"),
-            marks[name],
-            {"role": "filled", "units": "", "source": sources},
-        )
+        series[f"{name}_filled"] = (both, marks[name], _attrs("filled", "", source))
     for name in roles.static:
         column = pd.to_numeric(attributes[name].reindex(sites)).to_numpy(np.float64)
-        series[name] = (
-            "site",
-            column,
-            {"role": "static", "units": units.get(name, ""), "source": "attributes"},
-        )
+        series[name] = ("site", column, _attrs("static", units.get(name, ""), "attributes"))
     series.attrs["step"] = step or ""
     return require_series(series)
 
@@ -151,6 +143,8 @@ def areas(
 def in_units(series: xr.Dataset, wanted: Mapping[str, str], area_km2: Any) -> xr.Dataset:
     """The same series with some variables in other units: the only scaling mass ever sees."""
     for name, unit in wanted.items():
+        if name not in series:
+            continue  # a target that prediction goes without
         item = series[name]
         stated = item.attrs["units"]
         if not stated:
@@ -176,35 +170,53 @@ def _require_variable(name: str, variable: xr.DataArray) -> None:
         raise DataError(f"the variable {name!r} ({role}) is {variable.dtype}. Convert it to {kind}.")
 
 
+def _attrs(role: str, units: str, source: str) -> dict[str, str]:
+    return {"role": role, "units": units, "source": source}
+
+
+def _table(site: str, frame: pd.DataFrame, dynamic: tuple[str, ...]) -> Table:
+    require_columns(frame.columns, dynamic, f"the DataFrame of site {site}")
+    if not isinstance(frame.index, pd.DatetimeIndex):
+        raise DataError(
+            f"the DataFrame of site {site} is not indexed by dates. Use frame.set_index(pd.to_datetime(...))."
+        )
+    return Table(
+        site,
+        "DataFrame",
+        frame.index.as_unit("ns"),
+        {name: frame[name].to_numpy(np.float64) for name in dynamic},
+    )
+
+
 def _axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
     """The time axis that holds every site's dates, and its step."""
-    if not tables or not all(len(table.frame) for table in tables):
+    if not tables or not all(len(table.times) for table in tables):
         raise DataError("there is no row of data. Check the path, the sites and the dates.")
-    union = tables[0].frame.index.unique()
+    union = tables[0].times.unique()
     for table in tables[1:]:
-        if not table.frame.index.equals(tables[0].frame.index):
-            union = union.union(table.frame.index)
-    union = pd.DatetimeIndex(union).sort_values().as_unit("ns")
+        if not table.times.equals(union):
+            union = pd.DatetimeIndex(union.union(table.times))
+    union = union.sort_values()
     step = step_of(union)
     if step is None and len(union) > 1:
         raise DataError("the sites' dates do not share a regular step. Bring all sites to the same step.")
     axis = union if step is None else grid(union[0], union[-1], step)
     if not len(axis):
-        raise DataError(
-            f"the dates run from {union[0].date()} to {union[-1].date()} in steps of {step}. Check the years."
-        )
+        raise DataError(f"the dates run from {union[0]} to {union[-1]} in steps of {step}. Check the years.")
     return axis, step
 
 
-def _on_grid(frame: pd.DataFrame, step: str | None) -> pd.DataFrame:
+def _on_grid(table: Table, step: str | None) -> Table:
     """Sorted, without holes in the dates; what was not there is NaN."""
-    index = pd.DatetimeIndex(frame.index).as_unit("ns")
-    frame = frame.set_axis(index, axis=0)
-    if not index.is_monotonic_increasing:
-        frame = frame.sort_index()
-    if not index.is_unique:
-        raise DataError(f"a date appears twice ({index[index.duplicated()][0].date()}). Keep one row a date.")
-    if step is None:
-        return frame
-    full = grid(frame.index[0], frame.index[-1], step)
-    return frame if len(full) == len(frame) else frame.reindex(full)
+    if step is None or is_regular(table.times, step):
+        return table
+    if not table.times.is_unique:
+        twice = table.times[table.times.duplicated()][0]
+        raise DataError(f"{table.file}, site {table.site}: {twice} appears twice. Keep one row a date.")
+    full = grid(table.times.min(), table.times.max(), step)
+    places = full.get_indexer(table.times)
+    values = {}
+    for name, column in table.values.items():
+        values[name] = np.full(len(full), np.nan)
+        values[name][places] = column
+    return table._replace(times=full, values=values)

@@ -69,7 +69,9 @@ def _long(
     tables = []
     for key in pd.unique(keys):
         if not request.sites or key in request.sites:
-            tables.append(Table(require_site(str(key), file), file, values[keys == key]))
+            rows = keys == key
+            columns = {name: column[rows] for name, column in values.items()}
+            tables.append(Table(require_site(str(key), file), file, times[rows], columns))
     attributes, varying = _static(rest[static], keys, file)
     return Split(tables, attributes, found + varying)
 
@@ -111,9 +113,9 @@ def _wide(rest: pd.DataFrame, times: pd.DatetimeIndex, file: str, request: Reque
         if request.sites and site not in request.sites:
             continue
         values, bad = numbers(rest[list(names)], times, file, site, tuple(names))
-        values = values.rename(columns=names)
         required = [name for name in request.dynamic if name not in request.optional]
-        require_columns(values.columns, required, f"{file} (site {site})")
-        tables.append(Table(site, file, trimmed(values)))
+        require_columns(names.values(), required, f"{file} (site {site})")
+        columns = {names[column]: item for column, item in values.items()}
+        tables.append(trimmed(Table(site, file, times, columns)))
         found += bad
     return Split(tables, pd.DataFrame(), found)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
-__all__ = ["grid", "step_of"]
+__all__ = ["grid", "is_regular", "step_of"]
 
 CALENDAR = ("MS", "ME", "QS", "YS", "YE")  # steps that are not a fixed length of time
 DAY = 86_400_000_000_000  # nanoseconds
@@ -20,8 +20,10 @@ def step_of(times: pd.DatetimeIndex) -> str | None:
     if len(times) < 2:
         return None
     lengths = np.diff(times.as_unit("ns").asi8)
-    usual, counts = np.unique(lengths, return_counts=True)
-    step = int(usual[np.argmax(counts)])
+    step = int(lengths[0])
+    if (lengths != step).any():
+        usual, counts = np.unique(lengths, return_counts=True)
+        step = int(usual[np.argmax(counts)])
     if (lengths % step == 0).all():
         days, rest = divmod(step, DAY)
         if not rest:
@@ -31,6 +33,14 @@ def step_of(times: pd.DatetimeIndex) -> str | None:
         if times.isin(pd.date_range(times[0], times[-1], freq=frequency)).all():
             return frequency
     return None
+
+
+def is_regular(times: pd.DatetimeIndex, step: str | None = None) -> bool:
+    """Whether the dates rise by one fixed step (that one, if given) without a gap; False when in doubt."""
+    lengths = np.diff(times.as_unit("ns").asi8)
+    if not len(lengths) or lengths[0] <= 0 or (lengths != lengths[0]).any():
+        return False
+    return step is None or step_of(times[:2]) == step
 
 
 def grid(first: pd.Timestamp, last: pd.Timestamp, step: str) -> pd.DatetimeIndex:

@@ -46,11 +46,12 @@ class Request(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One site: a DatetimeIndex in the file's order, and float64 columns."""
+    """One site: its dates in the file's order, and float64 columns as long; arrays, for speed."""
 
     site: str
     file: str
-    frame: pd.DataFrame
+    times: pd.DatetimeIndex
+    values: dict[str, np.ndarray]
 
 
 class Raw(NamedTuple):
@@ -69,11 +70,23 @@ def declare_missing(raw: Raw, values: tuple[float, ...]) -> Raw:
     if not values:
         return raw
     marks = list(values)
-    tables = [table._replace(frame=table.frame.mask(table.frame.isin(marks))) for table in raw.tables]
+    tables = [
+        table._replace(values={name: _without(column, marks) for name, column in table.values.items()})
+        for table in raw.tables
+    ]
     return raw._replace(tables=tables, attributes=raw.attributes.mask(raw.attributes.isin(marks)))
 
 
-def trimmed(frame: pd.DataFrame) -> pd.DataFrame:
+def trimmed(table: Table) -> Table:
     """Without the rows at either end that hold nothing: a shared time axis outlasts a site's record."""
-    full = np.flatnonzero(frame.notna().to_numpy().any(axis=1))
-    return frame.iloc[full[0] : full[-1] + 1] if len(full) else frame.iloc[:0]
+    if any(not np.isnan(column[[0, -1]]).any() for column in table.values.values() if len(column)):
+        return table
+    held = np.logical_or.reduce([~np.isnan(column) for column in table.values.values()])
+    full = np.flatnonzero(held)
+    kept = slice(full[0], full[-1] + 1) if len(full) else slice(0, 0)
+    values = {name: column[kept] for name, column in table.values.items()}
+    return table._replace(times=table.times[kept], values=values)
+
+
+def _without(column: np.ndarray, marks: list[float]) -> np.ndarray:
+    return np.where(np.isin(column, marks), np.nan, column)

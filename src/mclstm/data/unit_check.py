@@ -44,9 +44,9 @@ def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[
 def _range(raw: Raw, column: str) -> tuple[float, float]:
     low, high = np.inf, -np.inf
     for table in raw.tables:
-        if column in table.frame.columns:
-            values = table.frame[column].to_numpy()
-            values = values[np.isfinite(values) & (np.abs(values) < 1e19)]
+        if column in table.values:
+            values = table.values[column]
+            values = values[np.abs(values) < 1e19]  # neither NaN nor a sentinel
             if len(values):
                 low, high = min(low, float(values.min())), max(high, float(values.max()))
     return low, high

@@ -1,6 +1,6 @@
 """Readers by name, and `read`: from a path to the one in-memory form."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import xarray as xr
@@ -113,7 +113,7 @@ def read(
         attributes=attributes, sites=tuple(map(str, sites)),
     )  # fmt: skip
     raw = declare_missing(load(Path(path), reader, request), tuple(missing))
-    require_units({**(units or {}), **(convert or {})}, raw)
+    require_units(convert or {}, [name for columns in roles for name in columns])
     roles = _present(roles, raw)
     stated = raw.units | dict(units or {})
     found = inspect(
@@ -136,18 +136,18 @@ def require_roles(roles: Roles, *, need_mass: bool = False) -> None:
         raise ConfigError("no mass column is declared. Name at least one, for example mass: [rain].")
 
 
-def require_units(units: Mapping[str, str], raw: Raw) -> None:
+def require_units(units: Mapping[str, str], have: Iterable[str]) -> None:
     """Refuse a unit for a column that is not there."""
-    have = {column for table in raw.tables for column in table.frame.columns} | set(raw.attributes.columns)
+    names = list(have)
     for name in units:
-        if raw.tables and name not in have:
+        if name not in names:
             raise ConfigError(
-                f"a unit is declared for {name!r}, which is not read. The columns are {listed(sorted(have))}."
+                f"a unit is named for {name!r}, which is not read. The columns are {listed(names)}."
             )
 
 
 def _present(roles: Roles, raw: Raw) -> Roles:
-    there = tuple(name for name in roles.target if all(name in table.frame.columns for table in raw.tables))
+    there = tuple(name for name in roles.target if all(name in table.values for table in raw.tables))
     return roles._replace(target=there)
 
 

@@ -1,8 +1,8 @@
 """CAMELS-US as published: basin_mean_forcing/<product>/NN/*, usgs_streamflow/NN/*, camels_attributes*/*."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from mclstm.data import cache
@@ -30,10 +30,10 @@ def load(path: Path, request: Request, product: str = "") -> Raw:
     files = _forcing_files(root, product, request.sites)
     flows = {file.name[:8]: file for file in sorted((root / "usgs_streamflow").rglob("*_streamflow_qc.txt"))}
     tables, units, found = _all(root, files, flows)
-    columns = list(dict.fromkeys(name for table in tables for name in table.frame.columns))
+    columns = list(dict.fromkeys(name for table in tables for name in table.values))
     for table in tables:
         require_columns(
-            table.frame.columns,
+            table.values,
             [name for name in request.dynamic if name not in request.optional],
             table.file,
         )
@@ -41,7 +41,7 @@ def load(path: Path, request: Request, product: str = "") -> Raw:
         name for name in columns if name != NOT_SNOW
     ]
     tables = [
-        table._replace(frame=table.frame[[name for name in wanted if name in table.frame]])
+        table._replace(values={name: table.values[name] for name in wanted if name in table.values})
         for table in tables
     ]
     attributes, bad = _attributes(root, request)
@@ -70,7 +70,7 @@ def _forcing_files(root: Path, product: str, sites: tuple[str, ...]) -> dict[str
     if missing or not files:
         what = f"no forcing file for {listed(missing)}" if missing else "no file *_forcing_leap.txt"
         raise DataError(f"{folder} holds {what}. Unpack the archive again, or leave the basins out.")
-    return {site: files[site] for site in (sites or files)}
+    return {site: files[site] for site in (sites or sorted(files))}
 
 
 def _all(
@@ -82,8 +82,7 @@ def _all(
     cached = cache.fetch(kept)
     if cached is not None:
         return *cached, []
-    with ThreadPoolExecutor(max_workers=4) as pool:  # pandas parses outside the interpreter's lock
-        results = list(pool.map(lambda site: _basin(site, files[site], flows.get(site)), files))
+    results = [_basin(site, file, flows.get(site)) for site, file in files.items()]
     tables = [table for table, _, _ in results if table is not None]
     units = {name: unit for _, own, _ in results for name, unit in own.items()}
     found = [finding for _, _, bad in results for finding in bad]
@@ -99,21 +98,22 @@ def _basin(site: str, file: Path, flow: Path | None) -> tuple[Table | None, dict
         frame, units, area_km2 = forcing(file)
     except DataError as error:
         return None, {}, [unreadable(str(file), error)]
-    table = Table(site, str(file), frame)
+    values = {str(name): frame[name].to_numpy() for name in frame.columns}
+    table = Table(site, str(file), pd.DatetimeIndex(frame.index), values)
     if flow is None:
         return table, units, []
     try:
-        frame[FLOW] = _at(discharge(flow, site, area_km2), frame.index, flow)
+        values[FLOW] = _at(discharge(flow, site, area_km2), table.times, flow)
     except DataError as error:
         return table, units, [unreadable(str(flow), error)]
     return table, units | {FLOW: "mm/day"}, []
 
 
-def _at(flow: pd.Series, index: pd.Index, file: Path) -> pd.Series:
+def _at(flow: pd.Series, times: pd.DatetimeIndex, file: Path) -> np.ndarray:
     if not flow.index.is_unique:
         twice = flow.index[flow.index.duplicated()][0]
         raise DataError(f"{file} has two rows for {twice:%Y-%m-%d}. Keep one row a day.")
-    return flow.reindex(index)
+    return flow.reindex(times).to_numpy(np.float64)
 
 
 def _attributes(root: Path, request: Request) -> tuple[pd.DataFrame, list[Finding]]:

@@ -87,8 +87,8 @@ def site_tables(
     tables = []
     for row, label in enumerate(sites):
         if not request.sites or label in request.sites:
-            frame = pd.DataFrame({key: matrix[row] for key, matrix in values.items()}, index=index)
-            tables.append(Table(label, str(path), trimmed(frame) if site is not None else frame))
+            table = Table(label, str(path), index, {key: matrix[row] for key, matrix in values.items()})
+            tables.append(table if site is None or not values else trimmed(table))
     wanted = [key for key in static if key in request.static] if request.static else static
     return tables, pd.DataFrame({key: data[key].to_numpy() for key in wanted}, index=sites), found
 
