@@ -51,7 +51,7 @@ def _run(verb: str, words: list[str]) -> int:
         return _say("interrupted", 130)
     except Exception as error:
         if hasattr(error, "format_message"):  # the command line itself was wrong
-            return _say(f"{error.format_message()} Try: mclstm {verb} --help", 2)
+            return _say(f"{error.format_message().rstrip('.')}. Try: mclstm {verb} --help", 2)
         if type(error).__name__ == "Abort":
             return _say("interrupted", 130)
         traceback.print_exc()

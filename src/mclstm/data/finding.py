@@ -51,5 +51,6 @@ def raise_first(findings: Sequence[Finding]) -> None:
 def unreadable(file: str, error: DataError) -> Finding:
     """A file that could not be read at all, as a finding, so that it does not hide the others."""
     what, _, remedy = str(error).partition(". ")
-    what = what.removeprefix(file).lstrip(",: ")
+    if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
+        what = what[len(file) :].lstrip(",: ")
     return Finding(ERROR, "unreadable", what, remedy.rstrip(".") or "Correct or remove it", file)

@@ -31,7 +31,7 @@ def load(path: Path, request: Request, product: str = "") -> Raw:
     flows = {file.name[:8]: file for file in sorted((root / "usgs_streamflow").rglob("*_streamflow_qc.txt"))}
     tables, units, found = _all(root, files, flows)
     columns = list(dict.fromkeys(name for table in tables for name in table.values))
-    for table in tables:
+    for table in tables if not found else []:  # a file that could not be read is the better explanation
         require_columns(
             table.values,
             [name for name in request.dynamic if name not in request.optional],
