@@ -42,8 +42,8 @@ def forcing(path: Path) -> Forcing:
 def discharge(path: Path, site: str, area_km2: float) -> pd.Series:
     """Flow in mm/day over the area, NaN where it is -999."""
     data = read_bytes(path)
-    frame = _numbers(data, ["site", *DATE_NAMES[:3], "flow", "flag"], path, 0, text=("site", "flag"))
-    if list(frame["site"].cat.categories) != [site]:
+    frame = _numbers(data, ["site", *DATE_NAMES[:3], "flow", "flag"], path, 0, text=("flag",))
+    if not site.isdigit() or frame["site"].ne(float(site)).any():
         raise DataError(f"{path} has lines of another gauge than {site}. Keep one gauge a file.")
     flow = frame["flow"].to_numpy(np.float64)
     flow = np.where(flow == NO_FLOW, np.nan, flow * factor("ft3/s", "mm/day", area_km2=area_km2))
