@@ -1,0 +1,69 @@
+"""The command `mclstm`: one file a verb, imported only when that verb is called.
+
+Exit codes: 0; 2 for a user's mistake (one message, no traceback); 1 for a bug; 130 when interrupted.
+"""
+
+import sys
+import traceback
+from importlib import import_module
+
+from mclstm.errors import CheckpointError, ConfigError, ConservationError, DataError
+
+__all__ = ["VERBS", "main"]
+
+# verb: (module with a function of the verb's name, what it does)
+VERBS = {
+    "check": ("mclstm.cli.check", "examine data: gaps, duplicates, sentinels, units, missing values"),
+}
+
+MISTAKES = (CheckpointError, ConfigError, ConservationError, DataError)
+LONGEST = 5  # lines of a message
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    words = sys.argv[1:] if argv is None else argv
+    if not words or words[0] in ("-h", "--help"):
+        print(_usage())
+        return 0 if words else 2
+    if words[0] == "--version":
+        from mclstm import __version__
+
+        print(f"mclstm {__version__}")
+        return 0
+    if words[0] not in VERBS:
+        return _say(f"mclstm has no verb {words[0]!r}. Choose one of {', '.join(VERBS)}.", 2)
+    return _run(words[0], words[1:])
+
+
+def _run(verb: str, words: list[str]) -> int:
+    import typer
+
+    module, _ = VERBS[verb]
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command(verb)(getattr(import_module(module), verb))
+    try:
+        code = app(words, prog_name=f"mclstm {verb}", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except MISTAKES as error:
+        return _say(str(error), 2)
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # the command line itself was wrong
+            return _say(f"{error.format_message().rstrip('.')}. Try: mclstm {verb} --help", 2)
+        if type(error).__name__ == "Abort":
+            return _say("interrupted", 130)
+        traceback.print_exc()
+        return _say("This is a bug in mclstm: please report the lines above.", 1)
+
+
+def _say(message: str, code: int) -> int:
+    lines = [line for line in message.splitlines() if line.strip()]
+    print("\n".join(lines[:LONGEST]), file=sys.stderr)
+    return code
+
+
+def _usage() -> str:
+    verbs = "\n".join(f"  {verb:<12}{text}" for verb, (_, text) in VERBS.items())
+    return f"usage: mclstm VERB [arguments]\n\n{verbs}\n\nmclstm VERB --help explains a verb."

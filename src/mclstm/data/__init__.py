@@ -1,0 +1,1 @@
+"""From a user's file to a checked series; nothing in here needs torch."""

@@ -1,0 +1,56 @@
+"""One thing found in a user's data: what, where, and what to do about it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mclstm.errors import DataError
+
+__all__ = ["ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
+
+ERROR, WARNING = "error", "warning"
+
+
+class Finding(NamedTuple):
+    """`first` is the first date concerned, `count` how many values are; empty fields do not apply."""
+
+    severity: str
+    kind: str
+    message: str
+    remedy: str
+    file: str = ""
+    site: str = ""
+    column: str = ""
+    first: str = ""
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+    def place(self) -> str:
+        """Where it is, as a reader of the message would say it."""
+        words = [f"site {self.site}" if self.site else "", f"column {self.column}" if self.column else ""]
+        words += [f"from {self.first}" if self.first else ""]
+        return ", ".join([self.file, *filter(None, words)]) if self.file else ", ".join(filter(None, words))
+
+    def sentence(self) -> str:
+        """The whole finding in two sentences: place and problem, then the remedy."""
+        return f"{self.place()}: {self.message}. {self.remedy}."
+
+
+def errors(findings: Sequence[Finding]) -> list[Finding]:
+    """Only the findings that stop a run."""
+    return [finding for finding in findings if finding.severity == ERROR]
+
+
+def raise_first(findings: Sequence[Finding]) -> None:
+    """Refuse data with errors: the first one in full, the number of the others."""
+    bad = errors(findings)
+    if not bad:
+        return
+    more = f"\n{len(bad) - 1} more: `mclstm check` lists them all." if len(bad) > 1 else ""
+    raise DataError(bad[0].sentence() + more)
+
+
+def unreadable(file: str, error: DataError) -> Finding:
+    """A file that could not be read at all, as a finding, so that it does not hide the others."""
+    what, _, remedy = str(error).partition(". ")
+    if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
+        what = what[len(file) :].lstrip(",: ")
+    return Finding(ERROR, "unreadable", what, remedy.rstrip(".") or "Correct or remove it", file)

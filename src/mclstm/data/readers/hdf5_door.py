@@ -1,0 +1,75 @@
+"""The door for HDF5: refuses links and storage outside the file, foreign filters and absurd sizes unread."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from mclstm.errors import DataError
+
+__all__ = ["LARGEST", "require_safe"]
+
+LARGEST = 16 * 2**30  # bytes declared in one file
+FREE = 64 * 2**20  # bytes that may be declared whatever the size of the file
+DENSEST = (
+    2000  # deflate never packs more than 1032 bytes into one, so more is a bomb or an unwritten variable
+)
+DEEPEST, MOST = 20, 10_000  # nested groups, objects
+FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # those HDF5 and h5py bring along; others would load plugins
+
+
+def require_safe(path: Path) -> None:
+    """Walk the file without following its links."""
+    try:
+        with h5py.File(path, "r") as file:
+            declared = _walk(file, path, 0, [0])
+    except DataError:
+        raise
+    except Exception as error:
+        # Damaged files make h5py raise almost anything.
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise DataError(f"{path} is damaged or cut short ({reason}). Copy or export it again.") from None
+    if declared > LARGEST or declared > max(FREE, DENSEST * path.stat().st_size):
+        raise DataError(
+            f"{path} declares {declared / 2**30:.3g} GB of data but is {path.stat().st_size / 2**20:.3g} MB. "
+            "Export it again with the dimensions it really has."
+        )
+
+
+def _walk(group: h5py.Group, path: Path, depth: int, seen: list[int]) -> int:
+    """The bytes all datasets declare."""
+    declared = 0
+    for name in group:
+        seen[0] += 1
+        if depth > DEEPEST or seen[0] > MOST:
+            raise DataError(
+                f"{path} nests or holds too many groups at {group.name}. Export the variables alone."
+            )
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            kind = "external" if isinstance(link, h5py.ExternalLink) else "soft"
+            raise DataError(f"{path}: {name!r} is a {kind} link. Export the file with its data inside.")
+        item = group[name]
+        if isinstance(item, h5py.Group):
+            declared += _walk(item, path, depth + 1, seen)
+        elif isinstance(item, h5py.Dataset):
+            declared += _dataset(item, name, path)
+    return declared
+
+
+def _dataset(item: h5py.Dataset, name: str, path: Path) -> int:
+    if item.external or item.is_virtual:
+        raise DataError(
+            f"{path}: {name!r} keeps its data in another file. Export the file with its data inside."
+        )
+    settings = item.id.get_create_plist()
+    used = {settings.get_filter(number)[0] for number in range(settings.get_nfilters())}
+    if used - FILTERS:
+        raise DataError(
+            f"{path}: {name!r} is packed with the filter {min(used - FILTERS)}. Export it with zlib."
+        )
+    # Python integers: numpy's would overflow on a hostile shape.
+    size = int(item.dtype.itemsize)
+    for length in item.shape or ():
+        size *= int(length)
+    return size if item.dtype.kind != "O" else size + int(np.prod(item.shape or (1,), dtype=np.float64)) * 8

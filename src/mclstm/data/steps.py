@@ -1,0 +1,52 @@
+"""The step between dates: inferred from the dates themselves, gaps or not."""
+
+import numpy as np
+import pandas as pd
+from pandas.tseries.frequencies import to_offset
+
+__all__ = ["grid", "is_regular", "step_of"]
+
+CALENDAR = ("MS", "ME", "QS", "YS", "YE")  # steps that are not a fixed length of time
+DAY = 86_400_000_000_000  # nanoseconds
+LONGEST_GRID = 20_000_000  # steps; a typo in a year must not fill the memory
+
+
+def step_of(times: pd.DatetimeIndex) -> str | None:
+    """The pandas frequency all dates are multiples of, or None when there is none; dates sorted and unique.
+
+    >>> step_of(pd.DatetimeIndex(["2001-01-01", "2001-01-02", "2001-01-03", "2001-01-07"]))
+    'D'
+    """
+    if len(times) < 2:
+        return None
+    lengths = np.diff(times.as_unit("ns").asi8)
+    step = int(lengths[0])
+    if (lengths != step).any():
+        usual, counts = np.unique(lengths, return_counts=True)
+        step = int(usual[np.argmax(counts)])
+    if (lengths % step == 0).all():
+        days, rest = divmod(step, DAY)
+        if not rest:
+            return "D" if days == 1 else f"{days}D"
+        return str(to_offset(pd.Timedelta(step, unit="ns")).freqstr)
+    for frequency in CALENDAR:
+        if times.isin(pd.date_range(times[0], times[-1], freq=frequency)).all():
+            return frequency
+    return None
+
+
+def is_regular(times: pd.DatetimeIndex, step: str | None = None) -> bool:
+    """Whether the dates rise by one fixed step (that one, if given) without a gap; False when in doubt."""
+    lengths = np.diff(times.as_unit("ns").asi8)
+    if not len(lengths) or lengths[0] <= 0 or (lengths != lengths[0]).any():
+        return False
+    return step is None or step_of(times[:2]) == step
+
+
+def grid(first: pd.Timestamp, last: pd.Timestamp, step: str) -> pd.DatetimeIndex:
+    """Every date from first to last; empty when they would be absurdly many."""
+    if step not in CALENDAR:
+        length = np.diff(pd.date_range(first, periods=2, freq=step).as_unit("ns").asi8)[0]
+        if (last.as_unit("ns").value - first.as_unit("ns").value) // length > LONGEST_GRID:
+            return pd.DatetimeIndex([])
+    return pd.date_range(first, last, freq=step).as_unit("ns")

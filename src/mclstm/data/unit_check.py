@@ -1,0 +1,91 @@
+"""Units that are not declared, not known, or belied by the values."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+import numpy as np
+
+from mclstm.data.finding import ERROR, WARNING, Finding
+from mclstm.data.tables import Raw, Roles
+from mclstm.data.units import TEMPERATURES, convert, factor, known, parse
+from mclstm.errors import DataError
+
+__all__ = ["unit_findings"]
+
+DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: the largest step of a record is below, or above, what rain can be
+HOTTEST = 373.15  # kelvin
+
+
+def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[Finding]:
+    """One finding a column, over all sites."""
+    if not raw.tables:
+        return
+    file = raw.tables[0].file
+    for column in roles.dynamic():
+        unit, role = units.get(column, ""), roles.of(column)
+        low, high = _range(raw, column)
+        if not unit:
+            if role in ("mass", "target"):
+                remedy = f"Declare it with --unit {column}=..., for example mm/day or m3/s"
+                yield Finding(WARNING, "unit", "its unit is not declared", remedy, file, "", column)
+        elif parse(unit).amount in TEMPERATURES:
+            yield from _temperature(column, role, unit, low, high, file)
+        elif not known(unit):
+            if role == "mass" or (role == "target" and not _balances(unit, roles, units)):
+                what = f"{unit!r} is taken as it is: no conversion is known for it"
+                yield Finding(
+                    WARNING, "unit", what, "Nothing to do if mass and target share it", file, "", column
+                )
+        elif role == "mass":
+            yield from _rain(column, unit, high, file)
+    yield from _unlike(roles, units, file)
+
+
+def _range(raw: Raw, column: str) -> tuple[float, float]:
+    low, high = np.inf, -np.inf
+    for table in raw.tables:
+        if column in table.values:
+            values = table.values[column]
+            values = values[np.abs(values) < 1e19]  # neither NaN nor a sentinel
+            if len(values):
+                low, high = min(low, float(values.min())), max(high, float(values.max()))
+    return low, high
+
+
+def _temperature(column: str, role: str, unit: str, low: float, high: float, file: str) -> Iterator[Finding]:
+    if role == "mass":
+        what = f"a mass column is declared in {unit}"
+        yield Finding(
+            ERROR, "unit", what, "Declare a unit of mass, or the column with --aux", file, "", column
+        )
+        return
+    coldest, hottest = (convert(value, unit, "K", role=role) for value in (low, high))
+    if coldest < 0 or hottest > HOTTEST:
+        what = f"values from {low:g} to {high:g} {unit} are no temperatures of air or water"
+        remedy = "Correct the unit with --unit, or declare the values that mean missing with --missing"
+        yield Finding(ERROR if coldest < 0 else WARNING, "unit", what, remedy, file, "", column)
+
+
+def _rain(column: str, unit: str, high: float, file: str) -> Iterator[Finding]:
+    with suppress(DataError):  # volumes and amounts have no plausible range without an area
+        largest = high * factor(unit, "mm/day")
+        if 0 < largest < DRIEST or largest > WETTEST:
+            what = f"the largest value, {high:g} {unit}, is {largest:.3g} mm/day: not plausible for water"
+            remedy = "Check whether the file is in m, mm, kg m-2 s-1 or per hour, and correct --unit"
+            yield Finding(WARNING, "unit", what, remedy, file, "", column)
+
+
+def _balances(unit: str, roles: Roles, units: Mapping[str, str]) -> bool:
+    return any(parse(units.get(name, "")) == parse(unit) for name in roles.mass)
+
+
+def _unlike(roles: Roles, units: Mapping[str, str], file: str) -> Iterator[Finding]:
+    """Mass in one unit and target in another cannot balance."""
+    for target in roles.target:
+        for mass in roles.mass:
+            ours, theirs = units.get(mass, ""), units.get(target, "")
+            if ours and theirs and parse(ours) != parse(theirs):
+                what = f"it is in {theirs}, the mass {mass} in {ours}: they do not balance as they are"
+                remedy = f"Convert it (convert: {{{target}: {ours}}}; a volume needs the area in km2)"
+                yield Finding(WARNING, "unit", what, remedy, file, "", target)
+                return
