@@ -164,6 +164,7 @@ def test_keys_of_the_lstm(path: Path, override: str) -> None:
 
 def test_a_misplaced_key_is_sent_home(path: Path) -> None:
     assert "It belongs under 'training'." in refusal(path, "batch_size=4")
+    assert "It belongs under 'data'." in refusal(path, "training.units={}")  # not: did you mean 'updates'
 
 
 def test_all_mistakes_fit_in_five_lines(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Run by test_checkpoint.py in a process of its own: saves in a loop, is killed, and the file must load.
 
     save_loop.py kill FOLDER COUNT SEED   kills COUNT savers at random instants, prints how many files loaded
-    save_loop.py full FOLDER              saves once, then again with too little room, prints the error
+    save_loop.py full FOLDER              saves and appends with too little room, prints the errors
 
 One import of torch serves all savers: each is a fork of this process, which has a single thread.
 """
@@ -18,6 +18,7 @@ import torch
 
 from mclstm.errors import StorageError
 from mclstm.training.checkpoint import load, save
+from mclstm.training.journal import append, read
 
 
 def save_for_ever(path: Path, round_: int) -> None:
@@ -56,6 +57,12 @@ def fill_the_disk(folder: Path) -> None:
     except StorageError as error:
         print(error)
     print(load(path)[1]["update"], sorted(entry.name for entry in folder.iterdir()))
+    try:
+        for update in range(1000):
+            append(folder / "metrics.jsonl", {"update": update})
+    except StorageError as error:
+        print(error)
+    print([record["update"] for record in read(folder / "metrics.jsonl")] == list(range(update)))
 
 
 if __name__ == "__main__":

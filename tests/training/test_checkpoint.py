@@ -121,11 +121,15 @@ def test_killed_at_thirty_random_instants(tmp_path: Path) -> None:
 
 
 def test_no_room_left(tmp_path: Path) -> None:
-    error, state = run_save_loop("full", tmp_path).strip().split("\n")
+    error, state, journal_error, journal_whole = run_save_loop("full", tmp_path).strip().split("\n")
     assert error.startswith(
         f"Cannot write {tmp_path}/last.safetensors: File too large. What was saved before"
     )
     assert state == "1 ['last.safetensors']"
+    assert journal_error.startswith(
+        f"Cannot write {tmp_path}/metrics.jsonl: File too large. The records before"
+    )
+    assert journal_whole == "True"
 
 
 @pytest.mark.parametrize("missing", [True, False])

@@ -157,19 +157,29 @@ def purpose(place: Place, raw: Any) -> str:
 
 
 def suggestion(place: Place, raw: Any) -> str:
+    home = home_of(place, raw)
+    if home:
+        return f"It belongs under {home!r}."
     close = known_key(place, raw)
     if close:
         return f"Did you mean {close!r}?"
     section = keys_of(place, raw)
-    for name, other in (*SECTIONS.items(), ("model", MODELS["mclstm"])):
-        if place[-1] in other.model_fields and other is not section:
-            return f"It belongs under {name!r}."
     return f"Known here: {', '.join(section.model_fields if section else ())}."
+
+
+def home_of(place: Place, raw: Any) -> str | None:
+    """The other section that has exactly this key."""
+    for name, other in (*SECTIONS.items(), ("model", MODELS["mclstm"])):
+        if place[-1] in other.model_fields and other is not keys_of(place, raw):
+            return name
+    return None
 
 
 def known_key(place: Place, raw: Any) -> str | None:
     section = keys_of(place, raw)
-    return nearest(str(place[-1]), list(section.model_fields)) if section else None
+    if section is None or home_of(place, raw):
+        return None
+    return nearest(str(place[-1]), list(section.model_fields))
 
 
 def nearest(key: str, known: Sequence[str]) -> str | None:
