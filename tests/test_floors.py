@@ -16,7 +16,7 @@ FLOORS = [
     {"errors"},
     {"ops"},
     {"nn"},
-    {"baselines", "tasks", "data"},
+    {"baselines", "models", "tasks", "data"},
     {"training"},
     {"evaluation"},
     {"explain"},
@@ -64,7 +64,7 @@ def test_files_and_functions_stay_small(path: Path) -> None:
     assert path.stem not in {"utils", "helpers", "misc", "common", "base"}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno <= 60, f"{node.name} is too long"
+            assert node.end_lineno - node.body[0].lineno <= 60, f"{node.name} is too long"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

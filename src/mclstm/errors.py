@@ -4,7 +4,15 @@ All of them are ValueErrors, so that callers of the layer need not know this mod
 them into one message and exit code 2.
 """
 
-__all__ = ["CheckpointError", "ConfigError", "ConservationError", "DataError", "StorageError"]
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "ConservationError",
+    "DataError",
+    "Interrupted",
+    "StorageError",
+    "TrainingError",
+]
 
 
 class ConservationError(ValueError):
@@ -25,3 +33,15 @@ class CheckpointError(ValueError):
 
 class StorageError(ValueError):
     """A file of a run cannot be written: the disk is full, the folder is missing or read-only."""
+
+
+class TrainingError(ValueError):
+    """Training went to NaN or infinity; what is needed to repeat the failing update was saved."""
+
+
+class Interrupted(Exception):
+    """A signal asked the run to stop; it did, after a checkpoint."""
+
+    def __init__(self, signum: int, message: str) -> None:
+        super().__init__(message)
+        self.signum = signum

@@ -121,7 +121,10 @@ def test_input_scaling_starts_at_one_and_is_positive_after_training() -> None:
 def test_auxiliaries_through_an_lstm_first() -> None:
     memory, layer = AuxMemory(3, 5), MCLSTM(1, 5, 4)
     x, a = torch.rand(6, 2, 1), torch.randn(6, 2, 3)
-    h, c = layer(x, memory(a))
+    remembered, _ = memory(a)
+    first, half = memory(a[:2])
+    torch.testing.assert_close(torch.cat([first, memory(a[2:], half)[0]]), remembered)
+    h, c = layer(x, remembered)
     torch.testing.assert_close(h.sum((0, 2)) + c.sum(-1), x.sum((0, 2)))
     (h.sum()).backward()
     assert memory.lstm.weight_hh_l0.grad.abs().sum() > 0

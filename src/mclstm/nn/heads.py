@@ -122,11 +122,11 @@ class ScaledHead(nn.Module):
     """
 
     conserving = False
-    outlets = ("prediction",)
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, outlet: str = "prediction") -> None:
         super().__init__()
         require_size("hidden_size", hidden_size, least=2)
+        self.outlets = (outlet,)
         self.log_scale = nn.Parameter(torch.zeros(hidden_size - 1))
         self.bias = nn.Parameter(torch.zeros(1))
 

@@ -11,21 +11,24 @@ __all__ = ["AuxMemory", "InputScaling"]
 class AuxMemory(nn.Module):
     """An LSTM over the auxiliary inputs, whose outputs replace them: memory for what is not mass.
 
-    a: (T, B, A) -> (T, B, memory_size)
+    a: (T, B, A) -> (T, B, memory_size), and the state (2, B, memory_size) to go on from
 
-    >>> AuxMemory(4, 8)(torch.randn(10, 2, 4)).shape
-    torch.Size([10, 2, 8])
+    >>> memory, state = AuxMemory(4, 8)(torch.randn(10, 2, 4))
+    >>> memory.shape, state.shape
+    (torch.Size([10, 2, 8]), torch.Size([2, 2, 8]))
     """
 
-    def __init__(self, aux_size: int, memory_size: int, *, batch_first: bool = False) -> None:
+    def __init__(self, aux_size: int, memory_size: int) -> None:
         super().__init__()
+        require_size("aux_size", aux_size, least=1)
         require_size("memory_size", memory_size, least=1)
-        self.lstm = nn.LSTM(aux_size, memory_size, batch_first=batch_first)
+        self.lstm = nn.LSTM(aux_size, memory_size)
 
-    def forward(self, a: Tensor) -> Tensor:
-        """a (T, B, A) -> (T, B, memory_size)."""
-        memory: Tensor = self.lstm(a)[0]
-        return memory
+    def forward(self, a: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """a (T, B, A), state (2, B, memory_size) -> the memory at every step, and the new state."""
+        before = None if state is None else (state[:1].contiguous(), state[1:].contiguous())
+        memory, after = self.lstm(a, before)
+        return memory, torch.cat(after)
 
 
 class InputScaling(nn.Module):

@@ -1,0 +1,137 @@
+"""Windows gathered by index from contiguous tensors: never one Python object a sample."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mclstm.data.scaling import Moment, standardised
+from mclstm.data.series import covered, names
+from mclstm.errors import DataError
+
+__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "tensors", "windows"]
+
+Scheme = Literal["last", "sequence"]
+
+
+class Tensors(NamedTuple):
+    """A series as contiguous tensors, sites first; what a site does not cover is zero and not `covered`."""
+
+    x: Tensor  # (sites, time, M) mass, in its own unit
+    a: Tensor  # (sites, time, A) standardised
+    static: Tensor  # (sites, S) standardised
+    y: Tensor  # (sites, time, targets) NaN where not observed
+    covered: NDArray[np.bool_]  # (sites, time)
+
+
+class Windows(NamedTuple):
+    """Where windows lie: a site and a first step each; the last `scored` of `length` steps count.
+
+    All may be moved together by up to `slack` steps, so that every epoch cuts the years at other days.
+    """
+
+    site: NDArray[np.int64]  # (n,)
+    start: NDArray[np.int64]  # (n,)
+    length: int
+    scored: int
+    slack: int
+
+
+class Batch(NamedTuple):
+    """Some windows, time first."""
+
+    site: Tensor  # (B,)
+    x: Tensor  # (length, B, M)
+    a: Tensor  # (length, B, A)
+    static: Tensor  # (B, S)
+    y: Tensor  # (scored, B, targets)
+
+
+def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtype) -> Tensors:
+    """A checked series as tensors: mass as it is, auxiliaries and statics standardised."""
+    inside = covered(series).to_numpy()
+
+    def stacked(role: str, scale: bool) -> Tensor:
+        columns = [series[name].to_numpy() for name in names(series, role)]
+        if scale:
+            pairs = zip(names(series, role), columns, strict=True)
+            columns = [standardised(column, moments[name]) for name, column in pairs]
+        shape = (series.sizes["site"],) if role == "static" else inside.shape
+        return torch.tensor(np.stack(columns, -1) if columns else np.zeros((*shape, 0)), dtype=dtype)
+
+    empty = torch.from_numpy(~inside).unsqueeze(-1)
+    x, a = stacked("mass", scale=False), stacked("aux", scale=True)
+    return Tensors(
+        x.masked_fill(empty, 0.0),
+        a.masked_fill(empty, 0.0),
+        stacked("static", True),
+        stacked("target", False),
+        inside,
+    )
+
+
+def span(series: xr.Dataset, period: tuple[str, str], what: str) -> tuple[int, int]:
+    """First step of a period and the step after its last, both dates included."""
+    time = series["time"].to_index()
+    first, last = (
+        time.slice_indexer(period[0], period[1]).start,
+        time.slice_indexer(period[0], period[1]).stop,
+    )
+    if last <= first:
+        raise DataError(
+            f"the {what} period {period[0]} to {period[1]} holds no step; the data covers "
+            f"{time[0]:%Y-%m-%d} to {time[-1]:%Y-%m-%d}. Change periods.{what}."
+        )
+    return int(first), int(last)
+
+
+def windows(
+    data: Tensors,
+    period: tuple[int, int],
+    scheme: Scheme,
+    length: int,
+    warmup: int,
+    stride: int | None = None,
+) -> Windows:
+    """All windows whose scored steps lie in the period and hold an observation.
+
+    `last` scores one step a window, `sequence` all after the warm-up. Windows begin every `stride` steps, by
+    default as many as are scored, so that one epoch scores every step once. The steps before the scored ones
+    may lie before the period: they bring inputs only.
+    """
+    scored = 1 if scheme == "last" else length - warmup
+    first, after = period
+    every = stride or scored
+    slack = max(0, min(every - 1, after - first - scored))
+    starts = np.arange(first + scored, after + 1 - slack, every, dtype=np.int64) - length
+    starts = starts[starts >= 0]
+    observed = torch.isfinite(data.y).any(-1).numpy()
+    full = _running(data.covered, length + slack)[:, starts] == length + slack
+    seen = _running(observed, scored + slack)[:, starts + length - scored] > 0
+    site, column = np.nonzero(full & seen)
+    if site.size == 0:
+        raise DataError(
+            f"no window of {length} steps with all inputs ends in the training period with an observation. "
+            "Shorten training.length, or choose a longer period."
+        )
+    return Windows(site.astype(np.int64), starts[column], length, scored, slack)
+
+
+def _running(flags: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
+    """How many of the `width` steps from each step on are set: (sites, time - width + 1)."""
+    total = np.concatenate([np.zeros((len(flags), 1), np.int64), flags.cumsum(1, dtype=np.int64)], axis=1)
+    counted: NDArray[np.int64] = total[:, width:] - total[:, :-width]
+    return counted
+
+
+def gather(data: Tensors, where: Windows, chosen: NDArray[np.int64], shift: int = 0) -> Batch:
+    """The chosen windows, moved by `shift` steps, as one batch: a single indexed read of each tensor."""
+    site = torch.from_numpy(where.site[chosen])
+    first = torch.from_numpy(where.start[chosen] + shift)
+    steps = first.unsqueeze(0) + torch.arange(where.length).unsqueeze(1)
+    scored = steps[where.length - where.scored :]
+    return Batch(site, data.x[site, steps], data.a[site, steps], data.static[site], data.y[site, scored])

@@ -1,0 +1,67 @@
+"""PyTorch's LSTM with a linear head and the usual scaling: the baseline that conserves nothing."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.models.output import Moments, Output, Sizes, State
+
+__all__ = ["LSTMModel", "build_lstm"]
+
+
+class LSTMModel(nn.Module):
+    """y = (LSTM([(x - μ_x) / σ_x, a, static]) W + b) σ_y + μ_y, moments of the training period.
+
+    x: (T, B, M) · a: (T, B, A) · static: (B, S) -> y: (T, B, targets)
+
+    >>> moments = Moments([2.0], [3.0], [1.0], [2.0])
+    >>> model = build_lstm(Sizes(1, 2, 0, ["flow"]), moments, hidden_size=4)
+    >>> model(torch.rand(5, 3, 1), torch.randn(5, 3, 2), torch.zeros(3, 0)).y.shape
+    torch.Size([5, 3, 1])
+    """
+
+    conserving = False
+    mass_mean: Tensor
+    mass_std: Tensor
+    target_mean: Tensor
+    target_std: Tensor
+
+    def __init__(self, sizes: Sizes, moments: Moments, hidden_size: int, forget_bias: float) -> None:
+        super().__init__()
+        self.outlets = tuple(sizes.targets)
+        self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
+        self.linear = nn.Linear(hidden_size, len(self.outlets))
+        for name, values in moments._asdict().items():
+            self.register_buffer(name, as_buffer(values))
+        with torch.no_grad():
+            # Both biases are added; the forget gate is the second of the four blocks.
+            for name, value in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
+                self.lstm.get_parameter(name)[hidden_size : 2 * hidden_size] = value
+
+    def forward(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State | None = None,
+    ) -> Output:
+        scaled = (x - self.mass_mean) / self.mass_std
+        seen = torch.cat([scaled, a, static.expand(x.shape[0], *static.shape)], dim=-1)
+        before = None if state is None else tuple(state[name].unsqueeze(0) for name in ("hidden", "cells"))
+        hidden, (h_n, c_n) = self.lstm(seen, before)
+        y = self.linear(hidden) * self.target_std + self.target_mean
+        return Output(y, {"hidden": h_n[0], "cells": c_n[0]}, x.new_zeros(()))
+
+
+def as_buffer(values: Sequence[float]) -> Tensor:
+    return torch.tensor(values, dtype=torch.get_default_dtype())
+
+
+def build_lstm(
+    sizes: Sizes, moments: Moments | None, *, hidden_size: int, forget_bias: float = 3.0
+) -> LSTMModel:
+    """The baseline from its options; it needs the moments of the training period."""
+    if moments is None:
+        raise ValueError("The LSTM scales its inputs; give the moments of the training period.")
+    return LSTMModel(sizes, moments, hidden_size, forget_bias)

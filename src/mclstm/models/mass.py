@@ -1,0 +1,109 @@
+"""The mass-conserving model: parts in front, the layer, a head, and the penalties that belong to them."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from mclstm.errors import ConfigError
+from mclstm.models.output import Moments, Output, Sizes, State
+from mclstm.nn.heads import LinearHead, MCFCHead, ScaledHead, SumHead
+from mclstm.nn.hydrology import AuxMemory, InputScaling
+from mclstm.nn.layer import MCLSTM
+from mclstm.nn.penalties import closure_penalty, scaling_penalty
+
+__all__ = ["MassModel", "build_mass"]
+
+EVAPOTRANSPIRATION = "evapotranspiration"
+PENALTY = 0.1  # weight of the closure and scaling penalties beside a loss of order one
+
+
+class MassModel(nn.Module):
+    """[input scaling] -> [LSTM on the auxiliaries] -> MCLSTM -> head.
+
+    x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
+    -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
+
+    >>> model = build_mass(Sizes(1, 2, 0, ["flow"]), None, hidden_size=4)
+    >>> model(torch.rand(5, 3, 1), torch.randn(5, 3, 2), torch.zeros(3, 0)).y.shape
+    torch.Size([5, 3, 1])
+    """
+
+    def __init__(
+        self, layer: MCLSTM, head: nn.Module, memory: AuxMemory | None, scaling: InputScaling | None
+    ) -> None:
+        super().__init__()
+        self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
+
+    @property
+    def outlets(self) -> tuple[str, ...]:
+        """The names of what flows out, the targets first."""
+        return tuple(self.head.outlets)  # type: ignore[arg-type]
+
+    @property
+    def conserving(self) -> bool:
+        """Whether all mass that came in can be found in the outflow and the stores."""
+        return self.layer.conserving and self.scaling is None
+
+    def forward(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State | None = None,
+    ) -> Output:
+        state = state or {}
+        penalty = x.new_zeros(())
+        if self.scaling is not None:
+            x, factors = self.scaling(x, a)
+            penalty = penalty + PENALTY * scaling_penalty(factors)
+        after: State = {}
+        if self.memory is not None:
+            before = state["memory"].transpose(0, 1) if "memory" in state else None
+            a, remembered = self.memory(a, before)
+            after["memory"] = remembered.transpose(0, 1)
+        h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
+        y = self.head(h)
+        if EVAPOTRANSPIRATION in self.outlets:
+            penalty = penalty + PENALTY * closure_penalty(h, y)
+        return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+
+
+def build_mass(
+    sizes: Sizes,
+    moments: Moments | None,
+    *,
+    hidden_size: int,
+    head: str = "sum",
+    trash_cell: bool = True,
+    aux_memory: int | None = None,
+    input_scaling: bool = False,
+    evapotranspiration: bool = False,
+    **options: Any,
+) -> MassModel:
+    """The model from its options; mass is never scaled, so that `moments` are not looked at.
+
+    >>> build_mass(Sizes(1, 0, 0, ["flow"]), None, hidden_size=3).outlets
+    ('flow',)
+    """
+    seen = aux_memory or sizes.aux
+    memory = AuxMemory(sizes.aux, aux_memory) if aux_memory else None
+    scaling = InputScaling(sizes.mass, sizes.aux) if input_scaling else None
+    layer = MCLSTM(sizes.mass, seen, hidden_size, static_size=sizes.static, **options)
+    outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
+    return MassModel(layer, make_head(head, hidden_size, outlets, trash_cell), memory, scaling)
+
+
+def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:
+    """The named head with these outlets; heads that add up can serve one outlet only."""
+    if name in ("sum", "scaled") and len(outlets) > 1:
+        raise ConfigError(
+            f"model.head is {name!r}, which has one outlet, but there are {len(outlets)}: "
+            f"{', '.join(outlets)}. Choose head: mcfc or head: linear."
+        )
+    if name == "sum":
+        return SumHead(cells, {outlets[0]: range(int(trash_cell), cells)})
+    if name == "scaled":
+        return ScaledHead(cells, outlets[0])
+    if name == "mcfc":
+        return MCFCHead(cells, (*outlets, "trash") if trash_cell else outlets)
+    return LinearHead(cells, outlets)

@@ -1,0 +1,40 @@
+"""What every model takes and gives, so that one training loop and one evaluation serve all of them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+__all__ = ["Moments", "Output", "Sizes", "State"]
+
+# What a model remembers between two calls, by name, each (B, ...): two halves of a sequence equal one whole.
+State = dict[str, Tensor]
+
+
+class Sizes(NamedTuple):
+    """How many inputs of each role there are, and the names of the targets."""
+
+    mass: int
+    aux: int
+    static: int
+    targets: Sequence[str]
+
+
+class Moments(NamedTuple):
+    """Mean and deviation of mass and targets in training, for models that are not conserving."""
+
+    mass_mean: Sequence[float]
+    mass_std: Sequence[float]
+    target_mean: Sequence[float]
+    target_std: Sequence[float]
+
+
+class Output(NamedTuple):
+    """One run of a model; targets come first among the outlets; without stores h, c and x are None."""
+
+    y: Tensor  # (T, B, outlets)
+    state: State
+    penalty: Tensor  # scalar, added to the loss
+    h: Tensor | None = None  # (T, B, K) outflow
+    c: Tensor | None = None  # (T + 1, B, K) storage
+    x: Tensor | None = None  # (T, B, M) mass as it entered the stores

@@ -1,0 +1,116 @@
+"""The training loop, top to bottom."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from mclstm.data.windows import Scheme, Tensors, gather, windows
+from mclstm.errors import Interrupted
+from mclstm.training.interrupt import listening
+from mclstm.training.keeper import Keeper
+from mclstm.training.loss import site_weights
+from mclstm.training.order import batch_indices, batches_per_epoch, locate, permutation
+from mclstm.training.progress import Show
+from mclstm.training.state import Progress
+from mclstm.training.update import one_update
+
+__all__ = ["fit", "planned_updates"]
+
+JOURNAL_EVERY = 10  # updates between two lines of the journal
+
+
+def planned_updates(count: int, batch_size: int, epochs: int | None, updates: int | None) -> int:
+    """How many updates a run has: by epochs over `count` windows, by updates, or whichever ends first.
+
+    >>> planned_updates(count=10, batch_size=4, epochs=2, updates=None)
+    6
+    """
+    by_epochs = math.inf if epochs is None else epochs * batches_per_epoch(count, batch_size)
+    return int(min(by_epochs, math.inf if updates is None else updates))
+
+
+def fit(
+    model: nn.Module,
+    data: Tensors,
+    period: tuple[int, int],
+    folder: Path,
+    *,
+    validate: Callable[[], float] | None,
+    show: Show,
+    model_hash: str,
+    scheme: Scheme,
+    length: int,
+    warmup: int,
+    stride: int | None,
+    batch_size: int,
+    epochs: int | None,
+    updates: int | None,
+    learning_rate: float,
+    schedule: Mapping[int, float],
+    schedule_by: str,
+    weight_decay: float,
+    clip: float | None,
+    loss: str,
+    early_stopping: int | None,
+    validate_every: int,
+    checkpoint_every: int,
+    seed: int,
+) -> Progress:
+    """Train until done, interrupted or NaN; goes on from checkpoints/last.safetensors if that is there.
+
+    Every update is a function of the weights and of (seed, epoch, position), so that a run that was killed
+    and resumed ends with the bits of one that was not.
+    """
+    # What there is to learn from, and how much each site counts.
+    where = windows(data, period, scheme, length, warmup, stride)
+    count, per_epoch = len(where.site), batches_per_epoch(len(where.site), batch_size)
+    total = planned_updates(count, batch_size, epochs, updates)
+    importance = site_weights(data.y[:, period[0] : period[1]], loss)
+
+    # Where the run stands.
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    keep = Keeper(folder, model, optimiser, model_hash)
+    progress = keep.resumed()
+
+    with listening() as stopped:
+        while not progress.finished:
+            # One update, on a batch that is a function of where the run stands.
+            epoch, position = locate(progress.update, count, batch_size)
+            chosen = batch_indices(seed, epoch, position, count, batch_size)
+            batch = gather(data, where, chosen, int(permutation(seed, epoch, where.slack + 1)[0]))
+            rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
+            step = one_update(model, optimiser, batch, importance[batch.site], rate, clip)
+            if not step.finite:
+                raise keep.failed(step, batch, progress.update)
+            progress = progress._replace(update=progress.update + 1)
+            done, epoch_over = progress.update == total, position + 1 == per_epoch
+
+            # What is shown and written down; whether it is better than before.
+            show(progress.update, step.loss, step.mass_error)
+            if progress.update % JOURNAL_EVERY == 0 or done:
+                progress = keep.noted(progress, epoch=epoch, rate=rate, **step.record())
+            if validate is not None and (done or (epoch_over and (epoch + 1) % validate_every == 0)):
+                progress = keep.validated(progress, epoch, validate())
+            enough = early_stopping is not None and progress.stale >= early_stopping
+            progress = progress._replace(finished=done or enough)
+
+            # What survives a crash.
+            signum = stopped()
+            if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
+                keep.checkpoint(progress)
+            if signum is not None and not progress.finished:
+                raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {keep.advice}")
+    return progress
+
+
+def rate_at(start: float, schedule: Mapping[int, float], step: int) -> float:
+    """The learning rate of an epoch or update: the last entry of the schedule that has begun.
+
+    >>> rate_at(0.01, {20: 0.005, 25: 0.001}, step=24)
+    0.005
+    """
+    begun = [key for key in schedule if key <= step]
+    return schedule[max(begun)] if begun else start

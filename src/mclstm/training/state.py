@@ -1,0 +1,71 @@
+"""Everything a run is at one instant, as the tensors and the dictionary of a checkpoint, and back."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.training import checkpoint
+
+__all__ = ["Progress", "load_weights", "restore", "save"]
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    update: int = 0
+    best: float | None = None  # the best validation score so far
+    stale: int = 0  # validations since then
+    journal: int = 0  # bytes of the journal at this instant
+    finished: bool = False
+
+
+def save(
+    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress, model_hash: str
+) -> None:
+    """One file: weights, moments of the optimiser, random state, position."""
+    tensors = weights_of(model) | moments_of(model, optimiser) | {"random.torch": torch.get_rng_state()}
+    checkpoint.save(path, tensors, {"model_hash": model_hash, "progress": progress._asdict()})
+
+
+def restore(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, model_hash: str) -> Progress:
+    """Put a run back to where the checkpoint was made; refuses the checkpoint of another model."""
+    tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
+    put_weights(model, tensors)
+    for name, parameter in model.named_parameters():
+        moments = {
+            key.rsplit(".", 1)[1]: value.clone()
+            for key, value in tensors.items()
+            if key.rsplit(".", 1)[0] == f"optimiser.{name}"
+        }
+        if moments:
+            optimiser.state[parameter] = moments
+    torch.set_rng_state(tensors["random.torch"])
+    return Progress(**metadata["progress"])
+
+
+def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
+    """Only the weights of a checkpoint, for evaluation and prediction."""
+    tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
+    put_weights(model, tensors)
+    return Progress(**metadata["progress"])
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    return {f"weights.{name}": value for name, value in model.state_dict().items()}
+
+
+def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    prefix = "weights."
+    model.load_state_dict(
+        {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+    )
+
+
+def moments_of(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    return {
+        f"optimiser.{name}.{key}": torch.as_tensor(value)
+        for name, parameter in model.named_parameters()
+        for key, value in optimiser.state.get(parameter, {}).items()
+    }

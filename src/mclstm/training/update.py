@@ -1,0 +1,65 @@
+"""One update: forward, loss, backward, clip, step; and whether all of it stayed finite."""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.data.windows import Batch
+from mclstm.models.output import Output
+from mclstm.ops.ledger import ledger
+from mclstm.training.loss import weighted_error
+
+__all__ = ["Update", "mass_error", "one_update"]
+
+
+class Update(NamedTuple):
+    """What came of an update."""
+
+    loss: float
+    gradient: float  # norm before clipping
+    mass_error: float | None  # the largest share of a sample's mass that is missing
+    y: Tensor  # (T, B, outlets)
+
+    @property
+    def finite(self) -> bool:
+        """Whether loss and gradient are numbers; if not, the weights were left alone."""
+        return math.isfinite(self.loss) and math.isfinite(self.gradient)
+
+    def record(self) -> dict[str, Any]:
+        """The numbers, for the journal."""
+        return {"loss": self.loss, "gradient": self.gradient, "mass_error": self.mass_error}
+
+
+def one_update(
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    weight: Tensor,  # (B, targets)
+    rate: float,
+    clip: float | None,
+) -> Update:
+    """Take one step downhill, unless loss or gradient is not finite."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+    model.train()
+    output: Output = model(batch.x, batch.a, batch.static)
+    scored = output.y[-len(batch.y) :, :, : batch.y.shape[-1]]
+    error = weighted_error(scored, batch.y, weight) + output.penalty
+    optimiser.zero_grad(set_to_none=True)
+    error.backward()  # type: ignore[no-untyped-call]
+    norm = nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip)
+    made = Update(float(error.detach()), float(norm), mass_error(output), output.y.detach())
+    if made.finite:
+        optimiser.step()
+    return made
+
+
+def mass_error(output: Output) -> float | None:
+    """The largest share of a sample's mass that is missing at the end, None for a model without stores."""
+    if output.x is None or output.h is None or output.c is None:
+        return None
+    # Summed over time first: the books of the whole batch would be larger than the batch.
+    inflow, outflow = (v.detach().sum(0, keepdim=True, dtype=torch.float64) for v in (output.x, output.h))
+    return float(ledger(inflow, outflow, output.c.detach()[[0, -1]]).error.max())
