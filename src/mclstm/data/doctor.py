@@ -123,32 +123,28 @@ def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_n
 
     if not len(values):
         return
-    missing = np.isnan(values)
+    missing, endless = np.isnan(values), np.isinf(values)
     if missing.any():
         yield at(*_missing(missing, role, missing_allowed))
-        if missing.all():
-            return
-    endless = np.isinf(values)
     if endless.any():
         what = f"{int(endless.sum())} values are infinite or too large for a number"
         yield at(ERROR, "infinite", endless, what, "Correct them or leave the cells empty")
-        return
-    low, high = np.nanmin(values), np.nanmax(values)
-    marks = sentinels.find(values) if low <= -99 or high >= 1e20 else []
+    marks = sentinels.find(values)
+    marked = np.isin(values, marks) if marks else np.zeros_like(missing)
     if marks:
         shown = ", ".join(f"{mark:g}" for mark in marks)
-        mask = np.isin(values, marks)
         remedy = f"Declare it with --missing {marks[0]:g}, or correct the values"
-        yield at(ERROR, "sentinel", mask, f"{shown} probably stands for missing", remedy)
-        if mask.sum() + missing.sum() == len(values):
-            return
-        low = np.nanmin(np.where(mask, np.nan, values))
+        yield at(ERROR, "sentinel", marked, f"{shown} probably stands for missing", remedy)
+    sound = values[~(missing | endless | marked)]
+    if not len(sound):
+        return
+    low, high = sound.min(), sound.max()
     if role == "mass" and low < 0:
-        mask = (values < 0) & ~np.isin(values, marks)
+        below = (values < 0) & ~(endless | marked)
         severity = WARNING if allow_negative else ERROR
-        what = f"{int(mask.sum())} values are negative, the lowest {low:g}; mass cannot be"
-        yield at(severity, "negative", mask, what, "Correct them, or declare the column with --aux")
-    if low == high and len(values) > 2 and not marks:
+        what = f"{int(below.sum())} values are negative, the lowest {low:g}; mass cannot be"
+        yield at(severity, "negative", below, what, "Correct them, or declare the column with --aux")
+    if low == high and len(sound) > 2:
         what, remedy = f"it is {low:g} throughout", "Leave the column out: it tells the model nothing"
         yield at(WARNING, "constant", ~missing, what, remedy)
 

@@ -113,6 +113,8 @@ def read(
         attributes=attributes, sites=tuple(map(str, sites)),
     )  # fmt: skip
     raw = declare_missing(load(Path(path), reader, request), tuple(missing))
+    raise_first(raw.findings)
+    _require_sites(request.sites, raw, str(path))
     require_units(convert or {}, [name for columns in roles for name in columns])
     roles = _present(roles, raw)
     stated = raw.units | dict(units or {})
@@ -121,7 +123,6 @@ def read(
         missing_mass=missing_mass, missing_aux=missing_aux, allow_negative_mass=allow_negative_mass,
     )  # fmt: skip
     raise_first(found)
-    _require_sites(request.sites, raw, str(path))
     series = build(raw.tables, roles, stated, raw.attributes, missing_mass, missing_aux)
     return in_units(series, convert or {}, areas(series, area_km2, raw.attributes))
 
