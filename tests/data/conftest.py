@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ARCHIVE = "camels_us_30.tar.xz"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -16,12 +16,10 @@ def camels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = os.environ.get("MCLSTM_DATA")
     if named and (Path(named) / "camels_us").is_dir():
         return Path(named) / "camels_us"
-    # A worktree lies one folder deeper than a clone.
-    found = [
-        folder / ARCHIVE for folder in (SHARED, Path("/work/shared/data")) if (folder / ARCHIVE).is_file()
-    ]
+    # A clone lies beside ../shared; a worktree may lie one folder deeper.
+    found = [file for parent in ROOT.parents[:2] if (file := parent / "shared" / "data" / ARCHIVE).is_file()]
     if not found:
-        pytest.skip(f"no real data: set MCLSTM_DATA, or put {ARCHIVE} into {SHARED}")
+        pytest.skip(f"no real data: set MCLSTM_DATA, or put {ARCHIVE} into {ROOT.parent}/shared/data")
     folder = tmp_path_factory.mktemp("camels_us")
     with tarfile.open(found[0]) as archive:
         archive.extractall(folder, filter="data")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from mclstm.data import sentinels
+from mclstm.data.attribute_check import attribute_findings
 from mclstm.data.columns import day
 from mclstm.data.finding import ERROR, WARNING, Finding
 from mclstm.data.steps import grid, is_regular, step_of
@@ -41,7 +42,7 @@ def inspect(
             found += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
     found += _sites(raw)
     found += _steps(raw)
-    found += _attributes(raw, roles)
+    found += attribute_findings(raw, roles)
     found += unit_findings(raw, roles, units)
     return found
 
@@ -185,35 +186,3 @@ def _steps(raw: Raw) -> Found:
         if step != steps[0]:
             what = f"its step is {step}, that of site {next(iter(regular))} is {steps[0]}"
             yield Finding(ERROR, "step", what, "Bring all sites to the same step", table.file, site)
-
-
-def _attributes(raw: Raw, roles: Roles) -> Found:
-    if not roles.static and not len(raw.attributes):
-        return
-    file = raw.attributes_file or (raw.tables[0].file if raw.tables else "")
-    sites = [table.site for table in raw.tables]
-    extra = [str(site) for site in raw.attributes.index if str(site) not in set(sites)]
-    if extra and sites:
-        what, remedy = (
-            f"{len(extra)} sites have attributes but no series",
-            "Nothing to do if they are not to be used",
-        )
-        yield Finding(WARNING, "attributes", what, remedy, file, extra[0], count=len(extra))
-    for name in roles.static:
-        if name not in raw.attributes.columns:
-            what = "there is no such attribute"
-            remedy = "Correct --static, or name the file of attributes with --attributes"
-            yield Finding(ERROR, "attributes", what, remedy, file, "", name)
-            continue
-        column = raw.attributes[name].reindex(sites)
-        number = pd.to_numeric(column, errors="coerce")
-        bad = ~np.isfinite(number.to_numpy(np.float64))
-        if bad.any():
-            cell = column.iloc[int(np.argmax(bad))]
-            what = (
-                "the attribute is missing" if pd.isna(cell) else f"{str(cell)[:40]!r} is not a finite number"
-            )
-            site = sites[int(np.argmax(bad))]
-            yield Finding(
-                ERROR, "attributes", what, "Give every site a number", file, site, name, "", int(bad.sum())
-            )
