@@ -159,6 +159,12 @@ def twice_the_same_site(folder: Path) -> list[str]:
     return [str(folder), "--mass", "rain"]
 
 
+def twice_with_attributes(folder: Path) -> list[str]:
+    for name in "AB":
+        (folder / f"{name}.csv").write_text("site,date,rain,area\nA,2001-01-01,1,7\nA,2001-01-02,2,7\n")
+    return [str(folder), "--mass", "rain", "--static", "area"]
+
+
 def attributes(folder: Path, text: str) -> list[str]:
     (folder / "data.csv").write_text(LONG)
     (folder / "sites.txt").write_text(text)
@@ -184,12 +190,14 @@ PLACES = {
     "a folder with a loop": (folder_with_a_loop, "B.csv"),
     "a folder with one bad file": (folder_with_a_bad_file, "B.csv"),
     "a site in two files": (twice_the_same_site, "site A"),
+    "a site in two files, with attributes": (twice_with_attributes, "site A"),
     "attributes: file absent": (
         lambda folder: [_written(folder / "d.csv", LONG), "--attributes", "no.csv"],
         "no.csv",
     ),
     "attributes: a site absent": (lambda folder: attributes(folder, "site,area\nA,1\n"), "site B"),
     "attributes: text": (lambda folder: attributes(folder, "site,area\nA,1\nB,big\n"), "'big'"),
+    "attributes: sentinel": (lambda folder: attributes(folder, "site,area\nA,1\nB,-9999\n"), "-9999"),
     "attributes: infinite": (lambda folder: attributes(folder, "site,area\nA,1\nB,inf\n"), "finite"),
     "attributes: twice": (lambda folder: attributes(folder, "site,area\nA,1\nA,2\nB,3\n"), "'A'"),
     "attributes: column absent": (lambda folder: attributes(folder, "site,size\nA,1\nB,2\n"), "area"),

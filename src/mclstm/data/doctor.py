@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from mclstm.data import sentinels
+from mclstm.data.attribute_check import attribute_findings
 from mclstm.data.columns import day
 from mclstm.data.finding import ERROR, WARNING, Finding
 from mclstm.data.steps import grid, is_regular, step_of
@@ -41,7 +42,7 @@ def inspect(
             found += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
     found += _sites(raw)
     found += _steps(raw)
-    found += _attributes(raw, roles)
+    found += attribute_findings(raw, roles)
     found += unit_findings(raw, roles, units)
     return found
 
@@ -123,32 +124,28 @@ def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_n
 
     if not len(values):
         return
-    missing = np.isnan(values)
+    missing, endless = np.isnan(values), np.isinf(values)
     if missing.any():
         yield at(*_missing(missing, role, missing_allowed))
-        if missing.all():
-            return
-    endless = np.isinf(values)
     if endless.any():
         what = f"{int(endless.sum())} values are infinite or too large for a number"
         yield at(ERROR, "infinite", endless, what, "Correct them or leave the cells empty")
-        return
-    low, high = np.nanmin(values), np.nanmax(values)
-    marks = sentinels.find(values) if low <= -99 or high >= 1e20 else []
+    marks = sentinels.find(values)
+    marked = np.isin(values, marks) if marks else np.zeros_like(missing)
     if marks:
         shown = ", ".join(f"{mark:g}" for mark in marks)
-        mask = np.isin(values, marks)
         remedy = f"Declare it with --missing {marks[0]:g}, or correct the values"
-        yield at(ERROR, "sentinel", mask, f"{shown} probably stands for missing", remedy)
-        if mask.sum() + missing.sum() == len(values):
-            return
-        low = np.nanmin(np.where(mask, np.nan, values))
+        yield at(ERROR, "sentinel", marked, f"{shown} probably stands for missing", remedy)
+    sound = values[~(missing | endless | marked)]
+    if not len(sound):
+        return
+    low, high = sound.min(), sound.max()
     if role == "mass" and low < 0:
-        mask = (values < 0) & ~np.isin(values, marks)
+        below = (values < 0) & ~(endless | marked)
         severity = WARNING if allow_negative else ERROR
-        what = f"{int(mask.sum())} values are negative, the lowest {low:g}; mass cannot be"
-        yield at(severity, "negative", mask, what, "Correct them, or declare the column with --aux")
-    if low == high and len(values) > 2 and not marks:
+        what = f"{int(below.sum())} values are negative, the lowest {low:g}; mass cannot be"
+        yield at(severity, "negative", below, what, "Correct them, or declare the column with --aux")
+    if low == high and len(sound) > 2:
         what, remedy = f"it is {low:g} throughout", "Leave the column out: it tells the model nothing"
         yield at(WARNING, "constant", ~missing, what, remedy)
 
@@ -189,35 +186,3 @@ def _steps(raw: Raw) -> Found:
         if step != steps[0]:
             what = f"its step is {step}, that of site {next(iter(regular))} is {steps[0]}"
             yield Finding(ERROR, "step", what, "Bring all sites to the same step", table.file, site)
-
-
-def _attributes(raw: Raw, roles: Roles) -> Found:
-    if not roles.static and not len(raw.attributes):
-        return
-    file = raw.attributes_file or (raw.tables[0].file if raw.tables else "")
-    sites = [table.site for table in raw.tables]
-    extra = [str(site) for site in raw.attributes.index if str(site) not in set(sites)]
-    if extra and sites:
-        what, remedy = (
-            f"{len(extra)} sites have attributes but no series",
-            "Nothing to do if they are not to be used",
-        )
-        yield Finding(WARNING, "attributes", what, remedy, file, extra[0], count=len(extra))
-    for name in roles.static:
-        if name not in raw.attributes.columns:
-            what = "there is no such attribute"
-            remedy = "Correct --static, or name the file of attributes with --attributes"
-            yield Finding(ERROR, "attributes", what, remedy, file, "", name)
-            continue
-        column = raw.attributes[name].reindex(sites)
-        number = pd.to_numeric(column, errors="coerce")
-        bad = ~np.isfinite(number.to_numpy(np.float64))
-        if bad.any():
-            cell = column.iloc[int(np.argmax(bad))]
-            what = (
-                "the attribute is missing" if pd.isna(cell) else f"{str(cell)[:40]!r} is not a finite number"
-            )
-            site = sites[int(np.argmax(bad))]
-            yield Finding(
-                ERROR, "attributes", what, "Give every site a number", file, site, name, "", int(bad.sum())
-            )

@@ -30,6 +30,8 @@ def find(values: np.ndarray) -> list[float]:
     """
     finite = values[np.isfinite(values)]
     found: list[float] = []
+    if finite.size and finite.min() > max(LOW) and finite.max() < min(HIGH) / 2:
+        return found
     while finite.size:
         low, high = float(finite.min()), float(finite.max())
         if low in LOW:

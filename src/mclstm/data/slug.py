@@ -18,7 +18,7 @@ def slug(name: str) -> str:
     ('01013500', 'Fulda_Grebenau-a405e42c', 'x-d6b96a97')
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-")[:80]
-    if plain == name:
+    if plain and plain == name:
         return plain
     # What was replaced may have told two names apart; the digest keeps them apart.
     return f"{plain or 'site'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

@@ -67,9 +67,8 @@ def _long(
     values, found = numbers(rest[wanted], times, file, "", request.dynamic)
     keys = sites.fillna("").astype(str).to_numpy()
     tables = []
-    for key in pd.unique(keys):
+    for key, rows in pd.Series(keys).groupby(keys, sort=False).indices.items():
         if not request.sites or key in request.sites:
-            rows = keys == key
             columns = {name: column[rows] for name, column in values.items()}
             tables.append(Table(require_site(str(key), file), file, times[rows], columns))
     attributes, varying = _static(rest[static], keys, file)

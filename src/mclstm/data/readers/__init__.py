@@ -1,4 +1,11 @@
-"""Readers by name, and `read`: from a path to the one in-memory form."""
+"""Readers by name, and `read`: from a path to the one in-memory form.
+
+>>> from mclstm.data.fulda import AREA_KM2, UNITS, fulda
+>>> series = read(fulda(), mass=["precipitation"], aux=["tmean"], target=["discharge"], units=UNITS,
+...               convert={"discharge": "mm/day"}, area_km2=AREA_KM2)
+>>> dict(series.sizes), series.discharge.attrs["units"]
+({'site': 1, 'time': 3653}, 'mm/day')
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -95,34 +102,23 @@ def read(
     `units` declares what the file has, `convert` what the series shall have; a volume becomes a depth over
     `area_km2`: a number, one a site, or the name of an attribute. Prediction needs no observations: with
     `require_target=False` a target that is not there is left out.
-
-    >>> from mclstm.data.fulda import AREA_KM2, UNITS, fulda
-    >>> series = read(fulda(), mass=["precipitation"], aux=["tmean"], target=["discharge"], units=UNITS,
-    ...               convert={"discharge": "mm/day"}, area_km2=AREA_KM2)
-    >>> dict(series.sizes), series.discharge.attrs["units"]
-    ({'site': 1, 'time': 3653}, 'mm/day')
     """
     require_policy(missing_mass, missing_aux)
     roles = Roles(tuple(mass), tuple(aux), tuple(static), tuple(target))
     require_roles(roles, need_mass=True)
-    named = (area_km2,) if isinstance(area_km2, str) else ()
+    require_units(convert or {}, [name for columns in roles for name in columns])
     request = Request(
-        dynamic=roles.dynamic(), static=(*roles.static, *named),
-        optional=() if require_target else roles.target,
-        time=time, site=site, date_format=date_format, separator=separator, decimal=decimal,
-        attributes=attributes, sites=tuple(map(str, sites)),
+        roles.dynamic(), (*roles.static, *([area_km2] if isinstance(area_km2, str) else [])),
+        () if require_target else roles.target, time, site, date_format, separator, decimal,
+        attributes, tuple(map(str, sites)),
     )  # fmt: skip
     raw = declare_missing(load(Path(path), reader, request), tuple(missing))
-    require_units(convert or {}, [name for columns in roles for name in columns])
-    roles = _present(roles, raw)
-    stated = raw.units | dict(units or {})
-    found = inspect(
-        raw, roles, stated,
-        missing_mass=missing_mass, missing_aux=missing_aux, allow_negative_mass=allow_negative_mass,
-    )  # fmt: skip
-    raise_first(found)
+    raise_first(raw.findings)
     _require_sites(request.sites, raw, str(path))
-    series = build(raw.tables, roles, stated, raw.attributes, missing_mass, missing_aux)
+    roles, stated = _present(roles, raw), raw.units | dict(units or {})
+    policy = {"missing_mass": missing_mass, "missing_aux": missing_aux}
+    raise_first(inspect(raw, roles, stated, **policy, allow_negative_mass=allow_negative_mass))
+    series = build(raw.tables, roles, stated, raw.attributes, **policy)
     return in_units(series, convert or {}, areas(series, area_km2, raw.attributes))
 
 
