@@ -21,7 +21,7 @@ FLOORS = [
     {"evaluation"},
     {"explain"},
     {"report"},
-    {"config", "pipeline", "experiments"},
+    {"config", "pipeline", "prediction", "frame", "experiments"},
     {"cli"},
 ]
 

@@ -7,16 +7,31 @@ import sys
 import traceback
 from importlib import import_module
 
-from mclstm.errors import CheckpointError, ConfigError, ConservationError, DataError
+from mclstm.errors import (
+    CheckpointError,
+    ConfigError,
+    ConservationError,
+    DataError,
+    Interrupted,
+    StorageError,
+    TrainingError,
+)
 
 __all__ = ["VERBS", "main"]
 
 # verb: (module with a function of the verb's name, what it does)
 VERBS = {
+    "demo": ("mclstm.cli.demo", "train on the river Fulda and compare with an LSTM, in a few minutes"),
     "check": ("mclstm.cli.check", "examine data: gaps, duplicates, sentinels, units, missing values"),
+    "config": ("mclstm.cli.config", "check a config, show its defaults, print its JSON schema"),
+    "train": ("mclstm.cli.train", "train a model as a config says, and evaluate it"),
+    "resume": ("mclstm.cli.resume", "go on with an interrupted run"),
+    "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
+    "predict": ("mclstm.cli.predict", "simulate new data with a trained run"),
+    "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 
-MISTAKES = (CheckpointError, ConfigError, ConservationError, DataError)
+MISTAKES = (CheckpointError, ConfigError, ConservationError, DataError, StorageError, TrainingError)
 LONGEST = 5  # lines of a message
 
 
@@ -47,6 +62,8 @@ def _run(verb: str, words: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except MISTAKES as error:
         return _say(str(error), 2)
+    except Interrupted as stop:
+        return _say(str(stop), 128 + stop.signum)
     except KeyboardInterrupt:
         return _say("interrupted", 130)
     except Exception as error:

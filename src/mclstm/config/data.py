@@ -82,6 +82,16 @@ class PeriodsConfig(BaseModel):
     test: Period
     """First and last date to score, never seen in training."""
 
+    @property
+    def train_pair(self) -> tuple[str, str]:
+        """First and last date to train on."""
+        return self.train[0], self.train[1]
+
+    def pair(self, name: str) -> tuple[str, str] | None:
+        """First and last date of a period, None if it is not there."""
+        period = {"train": self.train, "validation": self.validation, "test": self.test}.get(name)
+        return None if period is None else (period[0], period[1])
+
     @model_validator(mode="after")
     def no_overlap(self) -> "PeriodsConfig":
         periods = {"train": self.train, "validation": self.validation, "test": self.test}

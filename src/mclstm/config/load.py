@@ -12,7 +12,7 @@ from mclstm.config.run import Config
 from mclstm.config.source import Place, parse_yaml, read_yaml
 from mclstm.errors import ConfigError
 
-__all__ = ["check_config", "dump_config", "json_schema", "load_config"]
+__all__ = ["anchored", "check_config", "dump_config", "json_schema", "load_config"]
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -49,6 +49,16 @@ def check_config(raw: dict[str, Any]) -> Config:
     config, training: this key is missing. Add it: How it is trained.
     """
     return checked(unshared(raw), {(): "config"})
+
+
+def anchored(config: Config, folder: Path) -> Config:
+    """The config with paths made absolute; relative ones are meant from the folder the config lies in."""
+    paths = {
+        key: str((folder / value).resolve())
+        for key, value in (("path", config.data.path), ("attributes", config.data.attributes))
+        if value is not None
+    }
+    return config.model_copy(update={"data": config.data.model_copy(update=paths)})
 
 
 def checked(raw: dict[str, Any], origins: dict[Place, str]) -> Config:

@@ -54,9 +54,9 @@ def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
         table["added by input scaling"] = entered - table["inflow"]
     for outlet in predictions["outlet"].to_numpy():
         table[f"outflow {outlet}"] = predictions["outflow"].sel(outlet=outlet).sum("time").to_numpy()
-    table["storage before"] = predictions["storage_before"].to_numpy()
-    stored = predictions["storage"].sum("cell", skipna=False)
-    table["storage after"] = stored.ffill("time").isel(time=-1).to_numpy()
+    table["storage before"] = predictions["storage_before"].fillna(0.0).to_numpy()
+    stored = predictions["storage"].sum("cell", skipna=False).to_numpy()
+    table["storage after"] = [row[np.isfinite(row)][-1] if np.isfinite(row).any() else 0.0 for row in stored]
     available = entered + table["storage before"]
     gone = predictions["outflow"].sum(["time", "outlet"]).to_numpy() + table["storage after"]
     table["residual"] = available - gone

@@ -1,0 +1,45 @@
+"""`mclstm predict RUN --data FILE`: simulate new data, with or without observations."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mclstm.cli.show import Json
+
+__all__ = ["predict"]
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="folder of the run")],
+    data: Annotated[
+        Path, typer.Option(help="data of the form the run was trained on; targets may be absent")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="netCDF file to write [default: in the run's folder]")
+    ] = None,
+    state_in: Annotated[Path | None, typer.Option(help="stores to start from")] = None,
+    state_out: Annotated[Path | None, typer.Option(help="where to keep the stores at the end")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="also write the simulated series as CSV")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict without observations, going on from a saved state if one is given."""
+    from mclstm.data.slug import slug
+    from mclstm.pipeline import as_netcdf
+    from mclstm.prediction import predict as run_model
+    from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+
+    predictions = run_model(run, str(data), state_in, state_out)
+    target = out or run / "predictions" / f"{slug(data.stem)}.nc"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomic(target, as_netcdf(predictions))
+    if csv:
+        table = predictions[[name for name in predictions if str(name).startswith("simulated")]]
+        write_text_atomic(target.with_suffix(".csv"), table.to_dataframe().to_csv())
+    written = {
+        "predictions": str(target),
+        "sites": predictions.sizes["site"],
+        "steps": predictions.sizes["time"],
+    }
+    print(json.dumps(written) if as_json else f"{written['sites']} sites, {written['steps']} steps: {target}")

@@ -1,0 +1,34 @@
+"""What verbs about runs print, for people and as JSON."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mclstm.pipeline import Evaluated
+
+__all__ = ["Json", "Quiet", "print_run"]
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
+HEADLINE = ("nse", "kge", "rmse")
+
+
+def print_run(run: Path, found: "Evaluated", as_json: bool) -> None:
+    """Scores over sites, the largest error of the mass balance, and where the files are."""
+    medians = found.scores.drop(columns=["site", "target"], errors="ignore").median(numeric_only=True)
+    error = found.balance["relative error"].max() if "relative error" in found.balance else None
+    if as_json:
+        scores = {str(name): float(value) for name, value in medians.items()}
+        print(
+            json.dumps({"run": str(run), "median": scores, "mass_error": error, "files": str(found.folder)})
+        )
+        return
+    shown = ", ".join(f"{name.upper()} {medians[name]:.3f}" for name in HEADLINE if name in medians)
+    sites = len(found.scores)
+    print(f"{shown} ({'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
+    if error is not None:
+        print(f"mass balance: the largest error of a site is {error:.1e} of its mass")
+    print(f"run {run}\nresults {found.folder}")

@@ -1,0 +1,28 @@
+"""`mclstm train CONFIG`: from a config to a trained, evaluated run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mclstm.cli.show import Json, Quiet, print_run
+
+__all__ = ["train"]
+
+
+def train(
+    config: Annotated[Path, typer.Argument(help="YAML file that describes the run")],
+    override: Annotated[list[str] | None, typer.Option("--set", help="section.key=value; repeat")] = None,
+    out: Annotated[Path, typer.Option(help="folder in which the run's folder is made")] = Path("runs"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model and evaluate it on the test period."""
+    from mclstm.config import load_config
+    from mclstm.config.load import anchored
+
+    settings = anchored(load_config(config, override or []), config.parent)
+    from mclstm import pipeline
+
+    folder = pipeline.train(settings, out, quiet=quiet or as_json)
+    print_run(folder.path, pipeline.evaluate(folder.path), as_json)

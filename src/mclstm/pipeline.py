@@ -1,0 +1,184 @@
+"""The data flow as code: read -> scale -> window -> build -> fit -> simulate -> score -> figures."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+import xarray as xr
+from torch import nn
+
+from mclstm.config import Config, dump_config, load_config
+from mclstm.data.manifest import manifest, require_same
+from mclstm.data.readers import read
+from mclstm.data.scaling import Moment, moments, moments_from_json
+from mclstm.data.season import SEASON, with_season
+from mclstm.data.windows import Tensors, span, tensors, windows
+from mclstm.errors import ConfigError
+from mclstm.evaluation.simulate import simulate
+from mclstm.evaluation.tables import balance_table, median_score, score_table
+from mclstm.models import MODELS
+from mclstm.models.output import Moments, Sizes
+from mclstm.training import journal
+from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+from mclstm.training.checkpoint import model_hash
+from mclstm.training.folder import RunFolder
+from mclstm.training.loop import fit, planned_updates
+from mclstm.training.progress import showing
+from mclstm.training.state import load_weights
+
+__all__ = ["Evaluated", "Loaded", "evaluate", "load_run", "resume", "train"]
+
+
+class Loaded(NamedTuple):
+    """A run in memory: its config, its data in both forms, its model."""
+
+    folder: RunFolder
+    config: Config
+    series: xr.Dataset
+    moments: dict[str, Moment]
+    data: Tensors
+    model: nn.Module
+    model_hash: str
+
+
+class Evaluated(NamedTuple):
+    """What `evaluate` found and where it wrote it."""
+
+    predictions: xr.Dataset
+    scores: pd.DataFrame
+    balance: pd.DataFrame
+    folder: Path
+
+
+def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
+    """Begin a run in a new folder below `root` and train it to the end."""
+    series = read_series(config, require_target=True)
+    first, after = span(series, config.periods.train_pair, "train")
+    found = moments(series.isel(time=slice(first, after)))
+    folder = RunFolder.create(root, config.name)
+    write_text_atomic(folder.moments, json.dumps(found, indent=1) + "\n")
+    write_text_atomic(folder.manifest, json.dumps(manifest(series, config.data.path), indent=1) + "\n")
+    write_text_atomic(folder.config, dump_config(config))
+    return _fit(load_run(folder.path, series), quiet)
+
+
+def resume(path: Path, *, quiet: bool = False) -> RunFolder:
+    """Go on with a run in place; one that is finished stays as it is."""
+    run = load_run(path)
+    require_same(run.series, run.folder.read_json(run.folder.manifest), run.config.data.path)
+    return _fit(run, quiet)
+
+
+def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evaluated:
+    """Simulate a period with the run's best weights, score it, balance it, draw it."""
+    run = load_run(path)
+    period = run.config.periods.pair(split)
+    if period is None:
+        raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
+    load_weights(run.folder.weights(), run.model, run.model_hash)
+    predictions = simulate(
+        run.model, run.data, run.series, span(run.series, period, split), warmup_of(run.config)
+    )[0]
+    scores = score_table(predictions, run.config.evaluation.metrics)
+    balance = balance_table(predictions)
+    target = run.folder.evaluation(split)
+    target.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomic(target / "predictions.nc", as_netcdf(predictions))
+    write_text_atomic(target / "metrics.csv", scores.to_csv(index=False))
+    write_text_atomic(target / "mass_balance.csv", balance.to_csv(index=False))
+    run.folder.note(f"evaluated {split}: median NSE {median_score(predictions):.4f}")
+    if figures:
+        from mclstm.report.figures import save_figures
+
+        save_figures(predictions, journal.read(run.folder.journal), run.folder.figures)
+    return Evaluated(predictions, scores, balance, target)
+
+
+def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
+    """Everything of a run but its weights; the data is read again unless it is given."""
+    folder = RunFolder.existing(path)
+    config = load_config(folder.config)
+    series = read_series(config, require_target=True) if series is None else series
+    found = moments_from_json(folder.read_json(folder.moments), str(folder.moments))
+    model, fingerprint = build(config, found)
+    return Loaded(folder, config, series, found, tensors(series, found, torch.float32), model, fingerprint)
+
+
+def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
+    """The model of a config with its seeded start, and the fingerprint of what defines it."""
+    data, options = config.data, config.model.model_dump(exclude={"name"})
+    aux = [*data.aux, *(SEASON if data.day_of_year else ())]
+    sizes = Sizes(len(data.mass), len(aux), len(data.static), data.target)
+    scale = Moments(
+        [found[name].mean for name in data.mass],
+        [found[name].std for name in data.mass],
+        [found[name].mean for name in data.target],
+        [found[name].std for name in data.target],
+    )
+    torch.manual_seed(config.training.seed)
+    try:
+        model = MODELS[config.model.name](sizes, scale, **options)
+    except ValueError as error:
+        raise ConfigError(f"model: {error}") from error
+    inputs = {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
+    return model, model_hash({"model": config.model.model_dump(), "inputs": inputs})
+
+
+def read_series(config: Config, *, require_target: bool, path: str | None = None) -> xr.Dataset:
+    """The data a config names, or another file of the same form, as a checked series."""
+    data = config.data
+    wanted = {} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit)
+    series = read(
+        path or data.path, data.reader,
+        mass=data.mass, aux=data.aux, static=data.static, target=data.target,
+        time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
+        units=data.units, convert=wanted, area_km2=data.area, attributes=data.attributes,
+        separator=data.separator, decimal=data.decimal, missing=data.missing_values,
+        missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
+    )  # fmt: skip
+    return with_season(series) if data.day_of_year else series
+
+
+def warmup_of(config: Config) -> int:
+    """Steps to run before a period: what the model was trained with."""
+    training = config.training
+    return training.warmup if training.scheme == "sequence" else training.length - 1
+
+
+def as_netcdf(predictions: xr.Dataset) -> bytes:
+    """A netCDF-4 file in memory; simulated numbers are as precise as the float32 they came from."""
+    packed = {str(name): {"dtype": "float32"} for name in ("storage", "outflow") if name in predictions}
+    return bytes(predictions.to_netcdf(engine="h5netcdf", encoding=packed))
+
+
+def _fit(run: Loaded, quiet: bool) -> RunFolder:
+    training, folder = run.config.training, run.folder
+    if training.threads is not None:
+        torch.set_num_threads(training.threads)
+    options = training.model_dump(exclude={"optimiser", "threads"})
+    first = span(run.series, run.config.periods.train_pair, "train")
+    count = len(
+        windows(run.data, first, training.scheme, training.length, training.warmup, training.stride).site
+    )
+    total = planned_updates(count, training.batch_size, training.epochs, training.updates)
+    folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
+    with showing(total, run.config.name, quiet) as show:
+        done = fit(
+            run.model, run.data, first, folder.path,
+            validate=_validation(run), show=show, model_hash=run.model_hash, **options,
+        )  # fmt: skip
+    folder.note(
+        f"finished after {done.update} updates" + ("" if done.best is None else f", best {done.best:.4f}")
+    )
+    return folder
+
+
+def _validation(run: Loaded) -> Callable[[], float] | None:
+    period = run.config.periods.pair("validation")
+    if period is None:
+        return None
+    where = span(run.series, period, "validation")
+    return lambda: median_score(simulate(run.model, run.data, run.series, where, warmup_of(run.config))[0])
