@@ -62,7 +62,8 @@ def bulk_singular_values(R: Floats, ratio: float) -> Floats:
 
 def bulk_eigenvalues(R: Floats, ratio: float) -> NDArray[np.complex128]:
     """All eigenvalues but 1, times sqrt(K) m / σ: R (K, K), ratio σ/m -> (K - 1,)."""
-    values = np.linalg.eigvals(R).astype(np.complex128)
+    # LAPACK's order changes with the number of threads; a figure's file must not.
+    values = np.sort_complex(np.linalg.eigvals(R)).astype(np.complex128)
     others = np.delete(values, np.argmin(np.abs(values - 1.0)))
     return others * (math.sqrt(len(R)) / ratio)
 
