@@ -49,7 +49,7 @@ def addition(
     seed: int = 1806,
     samples: int | None = None,
 ) -> Addition:
-    """The training, validation or test samples of a regime, by name or your own; the same call, the same data.
+    """The training, validation or test samples of a regime; the same call gives the same samples.
 
         y = sum of x_t over the marked t,    x_t ~ U[0, high),    the last step is never marked
 
@@ -60,7 +60,7 @@ def addition(
     asked = find(regime)
     T, many = asked.steps, SPLITS[split] if samples is None else samples
     overlapping = switched("addition: overlapping samples", protocol)
-    stream, first = ("any", PUBLISHED_FIRST[split]) if overlapping else (split, 0)
+    stream, first = ("published addition", PUBLISHED_FIRST[split]) if overlapping else (split, 0)
     # One item a sample: T values, T - 1 scores that decide who is marked, one number for how many.
     u = uniform([seed], stream, first, many, (2 * T,))[0]
     count = summands(u[:, -1], asked, switched("addition: random summands", protocol))

@@ -19,7 +19,7 @@ STREAMS: dict[str, int] = {
     "long": 3,
     "range": 4,
     "threshold": 5,
-    "any": 6,
+    "published addition": 6,
 }
 
 # A Philox block is four words of 64 bits: eight numbers of 32. Items start at a block, so that drawing
