@@ -29,7 +29,7 @@ def plain_lstm(layer, x):
     h, c, outputs = [0.0] * K, [0.0] * K, []
     for now in x:
         z = [p + q + r for p, q, r in zip(times(W, now), times(U, h), b, strict=True)]
-        i, o, g = z[:K], z[K : 2 * K], z[-K:]
+        o, i, g = z[:K], z[K : 2 * K], z[-K:]
         f = [sigma(value) for value in z[2 * K : 3 * K]] if layer.forget_gate else [1.0] * K
         c = [f[k] * c[k] + sigma(i[k]) * math.tanh(g[k]) for k in range(K)]
         h = [sigma(o[k]) * math.tanh(c[k]) for k in range(K)]
@@ -87,17 +87,19 @@ def test_gradients(build, plain):
     layer = scrambled(build(members=2, dtype=torch.float64))
     x = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
 
-    def run(x, *_):
-        h, (_, c) = layer(x)
-        return h, c
+    state = tuple(torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
 
-    assert torch.autograd.gradcheck(run, (x, *layer.parameters()))
+    def run(x, h, c, *_):
+        h, (h_n, c_n) = layer(x, (h, c))
+        return h, h_n, c_n
+
+    assert torch.autograd.gradcheck(run, (x, *state, *layer.parameters()))
 
 
 def test_same_as_torch():
     torch.manual_seed(2)
     ours, theirs = scrambled(LSTM(2, 3)), torch.nn.LSTM(2, 3)
-    order = [0, 2, 3, 1]  # torch's i, f, g, o among our i, o, f, g
+    order = [1, 2, 3, 0]  # torch's i, f, g, o among our o, i, f, g
     with torch.no_grad():
         for mine, name in ((ours.W, "weight_ih_l0"), (ours.U, "weight_hh_l0"), (ours.b, "bias_ih_l0")):
             getattr(theirs, name).copy_(torch.cat([mine.chunk(4)[at] for at in order]))

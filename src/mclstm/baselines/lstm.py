@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.linear import project
+from mclstm.baselines.lstm_sequence import lstm_sequence
 from mclstm.baselines.members import Seeds, draw, generators, leading, outward, sequences, stacked
 
 __all__ = ["LSTM", "orthogonal_blocks"]
@@ -14,7 +14,7 @@ State = tuple[Tensor, Tensor]
 class LSTM(nn.Module):
     """Long short-term memory (Hochreiter & Schmidhuber, 1997; forget gate: Gers et al., 2000).
 
-        i, o, f = σ(W x_t + U h_{t-1} + b)    g = tanh(W_g x_t + U_g h_{t-1} + b_g)
+        o, i, f = σ(W x_t + U h_{t-1} + b)    g = tanh(W_g x_t + U_g h_{t-1} + b_g)
         c_t = f * c_{t-1} + i * g             h_t = o * tanh(c_t)
 
     Without a forget gate, f = 1. Start: W of each gate orthogonal, U of each gate the identity, b = 0, but
@@ -22,7 +22,7 @@ class LSTM(nn.Module):
     cut the buffer the other way, so that no gate's W is orthogonal (that code also had forget_bias 0).
     Not to be confused with `torch.nn.LSTM`, which has two biases a gate, another order and another start.
 
-    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each;
+    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each, differentiable once;
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), (h_n, c_n): (E, B, K) each
 
     >>> h, (h_n, c_n) = LSTM(2, 10, members=3, seeds=[0, 1, 2])(torch.rand(7, 4, 2))
@@ -47,7 +47,7 @@ class LSTM(nn.Module):
         self.input_size, self.hidden_size, self.members = input_size, hidden_size, members
         self.forget_gate, self.forget_bias, self.published = forget_gate, forget_bias, published
         self.output_size = hidden_size
-        # The order i, o, f, g lets one sigmoid serve all gates, and dropping f keeps the others in place.
+        # The order o, i, f, g lets one sigmoid serve all gates, and dropping f keeps the others in place.
         self.gates = 4 if forget_gate else 3
         lead, wide = leading(members), self.gates * hidden_size
         self.W = nn.Parameter(torch.empty(*lead, wide, input_size, device=device, dtype=dtype))
@@ -70,26 +70,14 @@ class LSTM(nn.Module):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Outputs of every step and the last state, as the class says."""
         x = sequences(x, self.members, self.input_size)
-        drive = project(x, stacked(self.W, self.members), stacked(self.b, self.members))
-        U = stacked(self.U, self.members).transpose(1, 2)
         if state is None:
-            h = c = x.new_zeros(x.shape[0], x.shape[2], self.hidden_size)
+            h0 = c0 = x.new_zeros(x.shape[0], self.hidden_size, x.shape[2])
         else:
-            h, c = (stacked(value, self.members) for value in state)
-        outputs = []
-        for z in drive.unbind(1):
-            h, c = self._step(torch.baddbmm(z, h, U), c)
-            outputs.append(h)
-        last = (outward(h, self.members), outward(c, self.members))
-        return outward(torch.stack(outputs, dim=1), self.members), last
-
-    def _step(self, z: Tensor, c: Tensor) -> State:
-        """z (E, B, gates * K) and c (E, B, K) -> the next h and c."""
-        K = self.hidden_size
-        gates = torch.sigmoid(z[..., :-K])
-        fresh = gates[..., :K] * torch.tanh(z[..., -K:])
-        c = torch.addcmul(fresh, gates[..., 2 * K :], c) if self.forget_gate else c + fresh
-        return gates[..., K : 2 * K] * torch.tanh(c), c
+            h0, c0 = (stacked(value, self.members).transpose(1, 2) for value in state)
+        W, U, b = (stacked(value, self.members) for value in (self.W, self.U, self.b))
+        h, c = lstm_sequence(x.permute(1, 0, 3, 2), h0, c0, W, U, b)
+        last = (outward(h[-1].transpose(1, 2), self.members), outward(c.transpose(1, 2), self.members))
+        return outward(h.permute(1, 0, 3, 2), self.members), last
 
     def extra_repr(self) -> str:
         forget = f"forget_bias={self.forget_bias}" if self.forget_gate else "no forget gate"
