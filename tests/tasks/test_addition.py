@@ -62,6 +62,8 @@ def test_published_test_set_leaks_as_measured():
     )
     assert shared(train, test) == 496
     assert shared(train, validation) == 0
+    train, test = (rows(addition(s, protocol="published", overlapping=False)) for s in ("train", "test"))
+    assert shared(train, test) == 0
 
 
 def test_same_call_same_samples():

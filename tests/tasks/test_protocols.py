@@ -15,5 +15,5 @@ def test_every_switch_is_a_difference_with_a_sentence(name):
 
 
 def test_other_protocols_are_refused():
-    with pytest.raises(ValueError, match="choose stated or published"):
+    with pytest.raises(ValueError, match="choose one of stated, published"):
         switched("addition: random summands", "pubished")

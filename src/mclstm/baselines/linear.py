@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.arguments import one_of
 
 __all__ = ["Linear", "project"]
 
@@ -49,7 +50,8 @@ class Linear(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.input_size, self.output_size, self.members, self.start = input_size, output_size, members, start
+        self.input_size, self.output_size, self.members = input_size, output_size, members
+        self.start = one_of("start", start, ("kaiming", "xavier"))
         lead = leading(members)
         self.W = nn.Parameter(torch.empty(*lead, output_size, input_size, device=device, dtype=dtype))
         offset = nn.Parameter(torch.empty(*lead, output_size, device=device, dtype=dtype)) if bias else None

@@ -10,6 +10,7 @@ from mclstm.baselines.nac import NAC, NACMul
 from mclstm.baselines.nalu import NALU
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
+from mclstm.nn.arguments import one_of
 
 __all__ = ["UNITS", "RecurrentUnit"]
 
@@ -51,12 +52,12 @@ class RecurrentUnit(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if unit not in UNITS:
-            raise ValueError(f"unit is {unit!r}; choose one of {', '.join(UNITS)}.")
         self.input_size, self.hidden_size, self.members = input_size, hidden_size, members
         self.output_size = hidden_size
         wide = input_size + hidden_size
-        self.unit = UNITS[unit](wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype)
+        self.unit = UNITS[one_of("unit", unit, UNITS)](
+            wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype
+        )
         self.h0 = nn.Parameter(torch.zeros(*leading(members), hidden_size, device=device, dtype=dtype))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import one_of
 from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.streams import uniform
 
@@ -46,6 +47,7 @@ def addition(
     regime: str | Regime = "reference",
     *,
     protocol: Protocol = "stated",
+    overlapping: bool | None = None,
     seed: int = 1806,
     samples: int | None = None,
 ) -> Addition:
@@ -53,14 +55,17 @@ def addition(
 
         y = sum of x_t over the marked t,    x_t ~ U[0, high),    the last step is never marked
 
+    `overlapping` says by itself whether the test set may hold training samples; None leaves it to the protocol.
+
     >>> data = addition("train", samples=3)
     >>> data.x.shape, data.a[-1].flatten().tolist(), data.a.eq(1).sum(0).flatten().tolist()
     (torch.Size([100, 3, 1]), [-1.0, -1.0, -1.0], [2, 2, 2])
     """
-    asked = find(regime)
-    T, many = asked.steps, SPLITS[split] if samples is None else samples
-    overlapping = switched("addition: overlapping samples", protocol)
-    stream, first = ("published addition", PUBLISHED_FIRST[split]) if overlapping else (split, 0)
+    asked = regime if isinstance(regime, Regime) else REGIMES[one_of("regime", regime, REGIMES)]
+    size = SPLITS[one_of("split", split, SPLITS)]
+    T, many = asked.steps, size if samples is None else samples
+    overlap = switched("addition: overlapping samples", protocol) if overlapping is None else overlapping
+    stream, first = ("published addition", PUBLISHED_FIRST[split]) if overlap else (split, 0)
     # One item a sample: T values, T - 1 scores that decide who is marked, one number for how many.
     u = uniform([seed], stream, first, many, (2 * T,))[0]
     count = summands(u[:, -1], asked, switched("addition: random summands", protocol))
@@ -68,14 +73,6 @@ def addition(
     a = torch.cat([(rank < count.unsqueeze(1)).to(u.dtype), u.new_full((many, 1), -1.0)], dim=1)
     x, a = (value.t().contiguous().unsqueeze(-1) for value in (asked.high * u[:, :T], a))
     return Addition(x, a, exact(x, a))
-
-
-def find(regime: str | Regime) -> Regime:
-    if isinstance(regime, Regime):
-        return regime
-    if regime not in REGIMES:
-        raise ValueError(f"regime is {regime!r}; choose one of {', '.join(REGIMES)}, or give a Regime.")
-    return REGIMES[regime]
 
 
 def summands(u: Tensor, regime: Regime, random: bool) -> Tensor:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import one_of
 from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.streams import uniform
 from mclstm.tasks.subsets import OPERATIONS, combine, expected, subset_masks, subset_sums
@@ -58,9 +59,8 @@ class RecurrentArithmetic:
     def __init__(
         self, operation: str, seeds: Sequence[int], *, input_size: int = 10, protocol: Protocol = "stated"
     ) -> None:
-        if operation not in OPERATIONS:
-            raise ValueError(f"operation is {operation!r}; choose one of {', '.join(OPERATIONS)}.")
-        self.operation, self.seeds, self.input_size = operation, tuple(seeds), input_size
+        self.operation = one_of("operation", operation, OPERATIONS)
+        self.seeds, self.input_size = tuple(seeds), input_size
         self.fresh = switched("recurrent arithmetic: fresh evaluation", protocol)
         self.masks = subset_masks(input_size, self.seeds)  # (E, 2, n)
 
@@ -75,7 +75,7 @@ class RecurrentArithmetic:
 
     def evaluation(self, name: str, number: int = 0, samples: int = 1_000) -> Sequences:
         """The sequences of the n-th evaluation, shared by all seeds; stated: the same ones every time."""
-        steps, low, high = EVALUATIONS[name]
+        steps, low, high = EVALUATIONS[one_of("evaluation", name, EVALUATIONS)]
         place = number if self.fresh else 0
         u = uniform([EVALUATION_SEED], name, place, 1, (steps, samples, self.input_size))[0, 0]
         return self.samples(u, (low, high))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import one_of
 from mclstm.tasks.streams import uniform
 from mclstm.tasks.subsets import OPERATIONS, combine, expected, subset_masks, subset_sums
 
@@ -38,9 +39,8 @@ class StaticArithmetic:
     test_range = (2.0, 6.0)
 
     def __init__(self, operation: str, seeds: Sequence[int], *, input_size: int = 100) -> None:
-        if operation not in OPERATIONS:
-            raise ValueError(f"operation is {operation!r}; choose one of {', '.join(OPERATIONS)}.")
-        self.operation, self.seeds, self.input_size = operation, tuple(seeds), input_size
+        self.operation = one_of("operation", operation, OPERATIONS)
+        self.seeds, self.input_size = tuple(seeds), input_size
         self.masks = subset_masks(input_size, self.seeds)  # (E, 2, n)
 
     def train(self, update: int, batch_size: int = 128) -> Samples:

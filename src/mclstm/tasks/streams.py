@@ -40,7 +40,7 @@ def uniform(seeds: Sequence[int], stream: str, first: int, items: int, shape: tu
     for row, seed in zip(words, seeds, strict=True):
         key = [require_seed(seed), STREAMS[stream]]
         row[:] = np.random.Philox(key=key, counter=first * blocks).random_raw(row.size)
-    bits = torch.from_numpy(words).view(torch.int32).view(len(seeds), items, blocks * BLOCK)
+    bits = torch.from_numpy(words.view(np.int32)).view(len(seeds), items, blocks * BLOCK)
     # The low 8 bits are dropped and the sign with them: 24 bits are what float32 holds exactly.
     values = (
         bits[..., :numbers].bitwise_right_shift(8).bitwise_and_(0xFFFFFF).to(torch.float32).mul_(2.0**-24)

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import one_of
+
 __all__ = ["OPERATIONS", "combine", "expected", "layout", "subset_masks", "subset_sums"]
 
 OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -21,9 +23,7 @@ def combine(operation: str, sums: Tensor) -> Tensor:
     >>> combine("subtraction", torch.tensor([5.0, 3.0])).tolist()
     [2.0]
     """
-    if operation not in OPERATIONS:
-        raise ValueError(f"operation is {operation!r}; choose one of {', '.join(OPERATIONS)}.")
-    return OPERATIONS[operation](sums[..., :1], sums[..., 1:])
+    return OPERATIONS[one_of("operation", operation, OPERATIONS)](sums[..., :1], sums[..., 1:])
 
 
 def layout(input_size: int, subset_ratio: float = 0.25, overlap_ratio: float = 0.5) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import one_of
 from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.streams import uniform
 from mclstm.tasks.subsets import combine, layout
@@ -51,7 +52,7 @@ def success_threshold(
     >>> f"{success_threshold('static-arithmetic', 'addition', samples=1_000):.1e}"
     '1.6e-05'
     """
-    setting = SETTINGS[task]
+    setting = SETTINGS[one_of("task", task, SETTINGS)]
     wide = layout(setting.input_size)[0] + int(switched("thresholds: inclusive subsets", protocol))
     total = setting.samples if samples is None else samples
     each = max(1, min(total, CHUNK // (setting.steps * setting.input_size)))
