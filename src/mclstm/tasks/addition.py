@@ -55,7 +55,7 @@ def addition(
 
         y = sum of x_t over the marked t,    x_t ~ U[0, high),    the last step is never marked
 
-    `overlapping` says by itself whether the test set may hold training samples; None leaves it to the protocol.
+    `overlapping`: whether the test set may hold training samples; None leaves it to the protocol.
 
     >>> data = addition("train", samples=3)
     >>> data.x.shape, data.a[-1].flatten().tolist(), data.a.eq(1).sum(0).flatten().tolist()
