@@ -1,0 +1,77 @@
+"""Linear: a fully connected layer with an ensemble dimension, the output layer of the recurrent baselines."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.arguments import one_of
+
+__all__ = ["Linear", "project"]
+
+
+def project(
+    x: Tensor,  # (E, ..., I)
+    W: Tensor,  # (E, O, I)
+    b: Tensor | None = None,  # (E, O)
+) -> Tensor:
+    """W x + b of every member in one batched product: (E, ..., O)."""
+    flat = x.reshape(x.shape[0], -1, x.shape[-1])
+    Wt = W.transpose(1, 2)
+    y = torch.bmm(flat, Wt) if b is None else torch.baddbmm(b.unsqueeze(1), flat, Wt)
+    return y.view(*x.shape[:-1], W.shape[1])
+
+
+class Linear(nn.Module):
+    """A free linear map: y = W x + b.
+
+    `start` is "kaiming" (uniform, ±√(3 / I), the published output layer of the addition problem) or "xavier"
+    (uniform, ±√(6 / (I + O)), that of recurrent arithmetic); b starts at 0.
+
+    x: (..., I) -> y: (..., O); with members x: (B, I) shared or (E, ..., I) -> y: (E, ..., O)
+
+    >>> Linear(3, 1, members=5)(torch.rand(8, 3)).shape
+    torch.Size([5, 8, 1])
+    """
+
+    b: nn.Parameter | None
+
+    def __init__(
+        self,
+        input_size: int,
+        output_size: int,
+        *,
+        bias: bool = True,
+        start: Literal["kaiming", "xavier"] = "kaiming",
+        members: int | None = None,
+        seeds: Seeds | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.output_size, self.members = input_size, output_size, members
+        self.start = one_of("start", start, ("kaiming", "xavier"))
+        lead = leading(members)
+        self.W = nn.Parameter(torch.empty(*lead, output_size, input_size, device=device, dtype=dtype))
+        offset = nn.Parameter(torch.empty(*lead, output_size, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("b", offset)
+        self.reset_parameters(seeds)
+
+    def reset_parameters(self, seeds: Seeds | None = None) -> None:
+        """Uniform weights as `start` says, zero bias."""
+        fans = {"kaiming": self.input_size / 3, "xavier": (self.input_size + self.output_size) / 6}
+        bound = fans[self.start] ** -0.5
+        sources = generators(self.members, seeds)
+        draw(self.W, self.members, sources, uniform(-bound, bound))
+        if self.b is not None:
+            nn.init.zeros_(self.b)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (..., I) -> (..., O), as the class says."""
+        flat, shape = rows(x, self.members, self.input_size)
+        b = None if self.b is None else stacked(self.b, self.members)
+        return project(flat, stacked(self.W, self.members), b).view(*shape, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.output_size}, bias={self.b is not None}, members={self.members}"

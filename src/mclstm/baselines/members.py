@@ -1,0 +1,97 @@
+"""The ensemble dimension: E parameter sets in one module, each drawn from a seed of its own.
+
+Inside, every tensor leads with E (1 for a plain module), so that each baseline is written once.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+__all__ = ["Seeds", "draw", "generators", "leading", "outward", "rows", "sequences", "stacked", "uniform"]
+
+Seeds = Sequence[int | torch.Generator]
+Source = torch.Generator | None
+Fill = Callable[[Tensor, Source], object]
+
+
+def leading(members: int | None) -> tuple[int, ...]:
+    """The leading dimensions of a parameter: none, or (E,)."""
+    if members is not None and members < 1:
+        raise ValueError(f"members is {members}; give a whole number of at least 1, or None.")
+    return () if members is None else (members,)
+
+
+def generators(members: int | None, seeds: Seeds | None) -> list[Source]:
+    """One source of random numbers a member; without seeds all draw from torch's global one.
+
+    A generator given in place of a number continues where it stopped: modules built one after the other from
+    the same generators equal the modules built one after the other after `torch.manual_seed`.
+
+    >>> [source.initial_seed() for source in generators(2, [7, 8])]
+    [7, 8]
+    """
+    count = 1 if members is None else members
+    if seeds is None:
+        return [None] * count
+    if len(seeds) != count:
+        raise ValueError(f"{len(seeds)} seeds are given for {count} members; give one a member.")
+    return [
+        seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed) for seed in seeds
+    ]
+
+
+def draw(
+    parameter: Tensor,  # (...) or (E, ...)
+    members: int | None,
+    sources: Sequence[Source],
+    fill: Fill,
+) -> None:
+    """Fill a parameter member by member; on the CPU first, so that every device gets the same numbers."""
+    with torch.no_grad():
+        for member, source in enumerate(sources):
+            one = parameter if members is None else parameter[member]
+            drawn = torch.empty(one.shape, dtype=one.dtype)
+            fill(drawn, source)
+            one.copy_(drawn)
+
+
+def uniform(low: float, high: float) -> Fill:
+    """A filling for `draw`: uniform numbers between two bounds."""
+    return lambda parameter, source: parameter.uniform_(low, high, generator=source)
+
+
+def stacked(parameter: Tensor, members: int | None) -> Tensor:
+    """A parameter with its leading E: (...) -> (1, ...), (E, ...) -> (E, ...)."""
+    return parameter.unsqueeze(0) if members is None else parameter
+
+
+def outward(value: Tensor, members: int | None) -> Tensor:
+    """(E, ...) -> as the caller's module is: (...) for a plain one."""
+    return value.squeeze(0) if members is None else value
+
+
+def sequences(x: Tensor, members: int | None, size: int) -> Tensor:
+    """(T, B, I), shared or plain, or (E, T, B, I) -> (E, T, B, I)."""
+    each = members is not None and x.dim() == 4
+    if x.dim() != (4 if each else 3) or x.shape[-1] != size or (each and x.shape[0] != members):
+        more = "" if members is None else f" or ({members}, T, B, {size})"
+        raise ValueError(f"x has shape {tuple(x.shape)}, expected (T, B, {size}){more}.")
+    if x.shape[-3] == 0:
+        raise ValueError("x has no steps; give sequences of at least one.")
+    return x if each else x.expand(members or 1, *x.shape)
+
+
+def rows(x: Tensor, members: int | None, size: int) -> tuple[Tensor, tuple[int, ...]]:
+    """(..., I), shared (B, I) or (E, ..., I) -> (E, N, I) and the shape of what comes back, without its last.
+
+    A feed-forward module cannot tell (T, B, I) from (E, B, I): shared inputs of an ensemble are (B, I).
+    """
+    shared = members is not None and x.dim() == 2
+    if x.dim() == 0 or x.shape[-1] != size or (members is not None and not shared and x.shape[0] != members):
+        more = "" if members is None else f" with shared (B, {size}) or leading {members}"
+        raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {size}){more}.")
+    if shared:
+        assert members is not None
+        return x.expand(members, *x.shape), (members, x.shape[0])
+    return x.reshape(members or 1, -1, size), tuple(x.shape[:-1])

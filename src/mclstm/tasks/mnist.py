@@ -1,0 +1,95 @@
+"""MNIST from its four IDX files, checked, in the splits of the published experiments."""
+
+import gzip
+import hashlib
+import os
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mclstm.errors import DataError
+
+__all__ = ["FILES", "SPLITS", "Digits", "find_mnist", "normalised", "read_idx", "read_mnist"]
+
+# MD5 of the uncompressed content: compressed copies differ with the tool that made them.
+FILES: dict[str, str] = {
+    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+}
+
+SPLITS: dict[str, tuple[str, slice]] = {
+    "train": ("train", slice(0, 55_000)),
+    "validation": ("train", slice(55_000, 60_000)),
+    "test": ("t10k", slice(0, 10_000)),
+}
+
+
+class Digits(NamedTuple):
+    """Images as they are stored, and what they show."""
+
+    images: Tensor  # (N, 28, 28) uint8
+    labels: Tensor  # (N,) int64
+
+
+def find_mnist() -> Path | None:
+    """The folder with the files: `$MCLSTM_DATA/mnist` or `../shared/data/mnist`, None without them."""
+    data = os.environ.get("MCLSTM_DATA")
+    places = [Path(data) / "mnist"] if data else []
+    places.append(Path("../shared/data/mnist"))
+    return next((place for place in places if all((place / f"{name}.gz").is_file() for name in FILES)), None)
+
+
+def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:
+    """The digits of each split: 55 000 train, 5 000 validation, 10 000 test.
+
+    >>> folder = find_mnist()
+    >>> digits = read_mnist(folder) if folder else None
+    >>> digits is None or digits["validation"].images.shape == (5000, 28, 28)
+    True
+    """
+    place = find_mnist() if folder is None else Path(folder)
+    if place is None:
+        raise DataError(
+            "MNIST is not at hand; put its four .gz files into a folder mnist, and name the folder above it "
+            "in the environment variable MCLSTM_DATA."
+        )
+    parts = {name: read_idx(place / f"{name}.gz", check) for name, check in FILES.items()}
+    return {
+        split: Digits(
+            parts[f"{file}-images-idx3-ubyte"][chosen], parts[f"{file}-labels-idx1-ubyte"][chosen].long()
+        )
+        for split, (file, chosen) in SPLITS.items()
+    }
+
+
+def read_idx(path: Path, md5: str | None = None) -> Tensor:
+    """A gzipped IDX file of bytes: (N,) or (N, rows, columns) uint8."""
+    try:
+        content = gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read as a gzip file ({error}); fetch it again.") from error
+    if md5 is not None and hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
+        raise DataError(f"{path} is not the MNIST file of that name (its MD5 differs); fetch it again.")
+    # Header: two zero bytes, the type (8: bytes), the number of dimensions, their sizes as big-endian words.
+    dims = content[3] if len(content) > 3 and content[:3] == b"\0\0\x08" else 0
+    shape = np.frombuffer(content, ">i4", dims, 4).tolist() if 0 < dims <= (len(content) - 4) // 4 else []
+    if not shape or len(content) != 4 + 4 * dims + int(np.prod(shape)):
+        raise DataError(f"{path} is not an IDX file of bytes, or is cut short; fetch it again.")
+    return torch.from_numpy(np.frombuffer(content, np.uint8, offset=4 + 4 * dims).reshape(shape).copy())
+
+
+def normalised(images: Tensor) -> Tensor:
+    """Bytes to (value / 255 - 0.1307) / 0.3081, the mean and deviation of the training images.
+
+    images: (...) uint8 -> (...) float32
+
+    >>> normalised(torch.tensor([0, 255], dtype=torch.uint8)).round(decimals=2).tolist()
+    [-0.41999998688697815, 2.819999933242798]
+    """
+    return images.to(torch.float32).mul_(1 / (255 * 0.3081)).sub_(0.1307 / 0.3081)
