@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mclstm.errors import ConservationError as ConservationError
+    from mclstm.frame import fit as fit
     from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
     from mclstm.nn.flows import Flows as Flows
     from mclstm.nn.heads import LinearHead as LinearHead
@@ -48,6 +49,7 @@ PUBLIC = {
     "guide_penalty": "mclstm.nn.penalties",
     "scaling_penalty": "mclstm.nn.penalties",
     "rollout": "mclstm.nn.rollout",
+    "fit": "mclstm.frame",
     "ConservationError": "mclstm.errors",
 }
 

@@ -20,7 +20,7 @@ from mclstm.errors import ConfigError
 from mclstm.evaluation.simulate import simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
 from mclstm.models import MODELS
-from mclstm.models.output import Moments, Sizes
+from mclstm.models.output import Sizes, scale_of
 from mclstm.training import journal
 from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
 from mclstm.training.checkpoint import model_hash
@@ -112,12 +112,7 @@ def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
     data, options = config.data, config.model.model_dump(exclude={"name"})
     aux = [*data.aux, *(SEASON if data.day_of_year else ())]
     sizes = Sizes(len(data.mass), len(aux), len(data.static), data.target)
-    scale = Moments(
-        [found[name].mean for name in data.mass],
-        [found[name].std for name in data.mass],
-        [found[name].mean for name in data.target],
-        [found[name].std for name in data.target],
-    )
+    scale = scale_of(found, data.mass, data.target)
     torch.manual_seed(config.training.seed)
     try:
         model = MODELS[config.model.name](sizes, scale, **options)

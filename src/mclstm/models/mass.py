@@ -23,6 +23,7 @@ class MassModel(nn.Module):
     x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
     -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
 
+    >>> import torch
     >>> model = build_mass(Sizes(1, 2, 0, ["flow"]), None, hidden_size=4)
     >>> model(torch.rand(5, 3, 1), torch.randn(5, 3, 2), torch.zeros(3, 0)).y.shape
     torch.Size([5, 3, 1])

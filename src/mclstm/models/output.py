@@ -1,11 +1,11 @@
 """What every model takes and gives, so that one training loop and one evaluation serve all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from torch import Tensor
 
-__all__ = ["Moments", "Output", "Sizes", "State"]
+__all__ = ["Moments", "Output", "Sizes", "State", "scale_of"]
 
 # What a model remembers between two calls, by name, each (B, ...): two halves of a sequence equal one whole.
 State = dict[str, Tensor]
@@ -27,6 +27,18 @@ class Moments(NamedTuple):
     mass_std: Sequence[float]
     target_mean: Sequence[float]
     target_std: Sequence[float]
+
+
+def scale_of(
+    found: Mapping[str, tuple[float, float]], mass: Sequence[str], targets: Sequence[str]
+) -> Moments:
+    """The moments a model needs, from (mean, deviation) by name.
+
+    >>> scale_of({"rain": (1.0, 2.0), "flow": (3.0, 4.0)}, ["rain"], ["flow"]).target_std
+    [4.0]
+    """
+    columns = [[found[name][part] for name in group] for group in (mass, targets) for part in (0, 1)]
+    return Moments(*columns)
 
 
 class Output(NamedTuple):

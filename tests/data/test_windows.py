@@ -1,0 +1,133 @@
+"""Windows, moments and seasons, against slices written out by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import xarray as xr
+
+from mclstm.data.manifest import manifest, require_same
+from mclstm.data.scaling import Moment, moments, moments_from_json
+from mclstm.data.season import with_season
+from mclstm.data.series import from_frames
+from mclstm.data.tables import Roles
+from mclstm.data.windows import gather, span, tensors, windows
+from mclstm.errors import CheckpointError, DataError
+
+DAYS = 60
+
+
+def series(gap: bool = True) -> xr.Dataset:
+    """Two sites; B begins ten days later; some flows are missing."""
+    frames = {}
+    for number, (site, late) in enumerate((("A", 0), ("B", 10))):
+        days = pd.date_range("2001-01-01", periods=DAYS)[late:]
+        steps = np.arange(late, DAYS, dtype=float)
+        flow = steps + 1000 * number
+        if gap:
+            flow[5:8] = np.nan
+        frames[site] = pd.DataFrame({"rain": steps % 7, "t": steps - 30, "flow": flow}, index=days)
+    return from_frames(frames, Roles(("rain",), ("t",), (), ("flow",)))
+
+
+def test_mass_is_as_it_was_and_auxiliaries_are_standardised() -> None:
+    table = series()
+    found = moments(table.isel(time=slice(0, 30)))
+    data = tensors(table, found, torch.float64)
+    assert torch.equal(data.x[0, :, 0], torch.arange(DAYS, dtype=torch.float64) % 7)
+    known = np.concatenate([np.arange(30) - 30.0, np.arange(10, 30) - 30.0])
+    assert found["t"] == Moment(pytest.approx(known.mean()), pytest.approx(known.std()))
+    np.testing.assert_allclose(data.a[0, :, 0], (np.arange(DAYS) - 30 - known.mean()) / known.std())
+    assert (data.x[1, :10] == 0).all()
+    assert not data.covered[1, :10].any()
+    assert data.covered[0].all()
+
+
+@pytest.mark.parametrize("scheme", ["last", "sequence"])
+@pytest.mark.parametrize("stride", [None, 1, 3])
+def test_windows_lie_where_they_may_and_cover_the_period(scheme: str, stride: int | None) -> None:
+    table = series()
+    data = tensors(table, moments(table), torch.float64)
+    length, warmup, period = 12, 8, (15, 50)
+    where = windows(data, period, scheme, length, warmup, stride)
+    scored = 1 if scheme == "last" else 4
+    assert where.scored == scored
+    seen = {0: set(), 1: set()}
+    for shift in range(where.slack + 1):
+        for site, start in zip(where.site, where.start + shift, strict=True):
+            first, after = start + length - scored, start + length
+            assert period[0] <= first
+            assert after <= period[1]
+            assert data.covered[site, start : start + length].all()
+            seen[int(site)] |= set(range(first, after))
+    reach = range(15, 50) if stride in (None, 1) else range(15, 48)
+    assert seen[0] >= set(reach)
+    assert seen[1] >= set(range(10 + 5 + 3 + length, 48))
+
+
+def test_gather_is_the_slice() -> None:
+    table = series(gap=False)
+    data = tensors(table, moments(table), torch.float64)
+    where = windows(data, (15, 50), "sequence", 12, 8, 2)
+    chosen = np.array([0, len(where.site) - 1, 3])
+    batch = gather(data, where, chosen, shift=1)
+    for column, index in enumerate(chosen):
+        site, start = where.site[index], where.start[index] + 1
+        assert torch.equal(batch.x[:, column], data.x[site, start : start + 12])
+        assert torch.equal(batch.a[:, column], data.a[site, start : start + 12])
+        assert torch.equal(batch.y[:, column], data.y[site, start + 8 : start + 12])
+    assert batch.x.shape == (12, 3, 1)
+    assert batch.y.shape == (4, 3, 1)
+
+
+def test_windows_without_any_observation_are_left_out() -> None:
+    table = series()
+    table["flow"][:] = np.nan
+    table["flow"][0, 40] = 1.0
+    data = tensors(table, moments(table), torch.float64)
+    where = windows(data, (0, DAYS), "last", 5, 0)
+    assert where.site.tolist() == [0]
+    assert where.start.tolist() == [36]
+    table["flow"][0, 40] = np.nan
+    with pytest.raises(DataError, match="no window of 5 steps"):
+        windows(tensors(table, {"t": Moment(0.0, 1.0)}, torch.float64), (0, DAYS), "last", 5, 0)
+
+
+def test_a_period_outside_the_data_is_named() -> None:
+    table = series()
+    assert span(table, ("2001-01-03", "2001-01-05"), "train") == (2, 5)
+    with pytest.raises(DataError, match=r"test period 1999-01-01 to 1999-12-31 holds no step; .* 2001-01-01"):
+        span(table, ("1999-01-01", "1999-12-31"), "test")
+
+
+def test_season_is_a_circle_of_one_year() -> None:
+    table = with_season(series())
+    sine, cosine = table["season_sine"].to_numpy(), table["season_cosine"].to_numpy()
+    np.testing.assert_allclose(sine**2 + cosine**2, 1.0)
+    assert sine[0, 0] == pytest.approx(np.sin(2 * np.pi / 365.25))
+    with pytest.raises(DataError, match="already has a column"):
+        with_season(table)
+
+
+def test_moments_are_restored_or_refused() -> None:
+    assert moments_from_json({"t": [1.0, 2.0]}, "x.json") == {"t": Moment(1.0, 2.0)}
+    for bad in ({"t": 1.0}, {"t": [1.0]}, {"t": ["a", 1]}, {"t": [1.0, 0.0]}, {"t": [float("nan"), 1.0]}):
+        with pytest.raises(CheckpointError, match=r"x\.json"):
+            moments_from_json(bad, "x.json")
+
+
+def test_a_training_period_without_values_is_refused() -> None:
+    table = series()
+    table["flow"][:] = np.nan
+    with pytest.raises(DataError, match="flow has no value in the training period"):
+        moments(table)
+
+
+def test_the_manifest_notices_a_changed_value() -> None:
+    table = series()
+    stored = manifest(table, "river.csv")
+    require_same(series(), stored, "river.csv")
+    assert stored["variables"]["flow"]["missing"] == 6 + 10
+    table["rain"][0, 3] += 1.0
+    with pytest.raises(DataError, match="not the data this run began with"):
+        require_same(table, stored, "river.csv")
