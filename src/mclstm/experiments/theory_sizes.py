@@ -27,7 +27,7 @@ def spectra() -> Figure:
     s = np.linspace(0.0, 2.0, 200)
     left.plot(s, np.sqrt(4.0 - s**2) / np.pi, color=MASS, label="quarter circle on [0, 2]")
     paper = np.linspace(0.0, 1.0, 200)
-    left.plot(paper, 4 * np.sqrt(1 - paper**2) / np.pi, color=GATE, ls="--", label="on [0, 1], as printed")
+    left.plot(paper, 4 * np.sqrt(1 - paper**2) / np.pi, color=GATE, ls="--", label="on [0, 1]: paper, m = 1")
     left.legend(loc="upper right")
     label(left, "Singular values, K = 500, uniform entries", "s √K m / σ", "density")
     eigen = bulk_eigenvalues(R, ratio)
