@@ -1,0 +1,253 @@
+"""From a user's file to an audited prediction: one small run through every verb, numbers checked by hand."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import xarray as xr
+
+import mclstm
+from mclstm import pipeline
+from mclstm.cli.main import main
+from mclstm.config import load_config
+from mclstm.evaluation.metrics import kge, nse
+from mclstm.prediction import predict
+from mclstm.training.folder import RunFolder
+from mclstm.training.state import load_weights
+
+CONFIG = """
+name: brook
+data:
+  path: brook.csv
+  mass: [rain]
+  aux: [temperature]
+  target: [flow]
+  units: {rain: mm/day, flow: m3/s}
+  area: 50
+  target_unit: mm/day
+periods:
+  train: [2001-01-01, 2002-06-30]
+  validation: [2002-07-01, 2002-12-31]
+  test: [2003-01-01, 2003-12-31]
+model: {name: mclstm, hidden_size: 4}
+training:
+  length: 60
+  warmup: 30
+  batch_size: 8
+  updates: 12
+  checkpoint_every: 5
+  threads: 1
+"""
+
+
+def brook(folder: Path) -> pd.DataFrame:
+    """A leaking bucket: a fifth of what is stored flows away each day."""
+    source = np.random.default_rng(0)
+    days = pd.date_range("2001-01-01", "2003-12-31")
+    rain = source.gamma(0.4, 8.0, len(days)) * (source.random(len(days)) < 0.5)
+    stored, flow = 0.0, []
+    for amount in rain:
+        stored += amount
+        flow.append(0.2 * stored)
+        stored -= flow[-1]
+    cubic_metres = np.array(flow) / 1000 * 50e6 / 86400
+    table = pd.DataFrame(
+        {"date": days, "rain": rain, "temperature": 10.0 + 8 * np.sin(np.arange(len(days)) / 58)}
+    )
+    table["flow"] = cubic_metres
+    table.loc[20:25, "flow"] = np.nan
+    table.to_csv(folder / "brook.csv", index=False)
+    return table
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("brook")
+    brook(folder)
+    (folder / "brook.yaml").write_text(CONFIG)
+    assert main(["train", str(folder / "brook.yaml"), "--out", str(folder / "runs"), "--quiet"]) == 0
+    (made,) = (folder / "runs" / "brook").iterdir()
+    return made
+
+
+def test_the_run_folder_holds_what_is_promised(run: Path) -> None:
+    for name in (
+        "config.yaml", "environment.json", "data_manifest.json", "scaling.json", "log.txt", "metrics.jsonl",
+        "checkpoints/last.safetensors", "checkpoints/best.safetensors",
+        "evaluation/test/predictions.nc", "evaluation/test/metrics.csv", "evaluation/test/mass_balance.csv",
+    ):  # fmt: skip
+        assert (run / name).is_file(), name
+    assert list((run / "figures").glob("*.svg"))
+    resolved = load_config(run / "config.yaml")
+    assert Path(resolved.data.path).is_absolute()
+
+
+def test_predictions_have_units_and_the_scores_are_theirs(run: Path) -> None:
+    with xr.open_dataset(run / "evaluation/test/predictions.nc", engine="h5netcdf") as file:
+        found = file.load()
+    assert found.sizes["time"] == 365
+    assert found["simulated"].dims == ("site", "time")
+    assert found["storage"].dims == ("site", "time", "cell")
+    assert found["outflow"].dims == ("site", "time", "outlet")
+    assert {found[name].attrs["units"] for name in ("simulated", "observed", "storage", "inflow")} == {
+        "mm/day"
+    }
+    simulated, observed = (found[name].to_numpy()[0] for name in ("simulated", "observed"))
+    scores = pd.read_csv(run / "evaluation/test/metrics.csv").iloc[0]
+    assert scores["nse"] == pytest.approx(nse(simulated, observed), abs=1e-9)
+    assert scores["kge"] == pytest.approx(kge(simulated, observed), abs=1e-9)
+    table = brook(run.parents[2])
+    expected = table.loc[table.date.dt.year == 2003, "flow"].to_numpy() * 86400 / 50e6 * 1000
+    np.testing.assert_allclose(observed, expected)
+
+
+def test_the_balance_closes_and_its_parts_are_sums_of_the_predictions(run: Path) -> None:
+    balance = pd.read_csv(run / "evaluation/test/mass_balance.csv").iloc[0]
+    with xr.open_dataset(run / "evaluation/test/predictions.nc", engine="h5netcdf") as file:
+        found = file.load()
+    assert balance["relative error"] < 1e-5
+    assert balance["inflow"] == pytest.approx(float(found["inflow"].sum()))
+    assert balance["outflow flow"] == pytest.approx(float(found["simulated"].sum()), rel=1e-6)
+    gone = balance["outflow flow"] + balance["outflow trash"] + balance["storage after"]
+    assert balance["inflow"] + balance["storage before"] - gone == pytest.approx(
+        balance["residual"], abs=1e-6
+    )
+    assert balance["filled"] == 0
+    assert np.abs(found["residual"].to_numpy()).max() < 1e-5 * balance["inflow"]
+
+
+def test_evaluation_starts_warm_and_equals_the_model_run_by_hand(run: Path) -> None:
+    loaded = pipeline.load_run(run)
+    load_weights(loaded.folder.weights(), loaded.model, loaded.model_hash)
+    first = int(np.flatnonzero(loaded.series["time"].dt.year == 2003)[0])
+    x, a = (value[0, first - 30 :, None] for value in (loaded.data.x, loaded.data.a))
+    with torch.no_grad():
+        y = loaded.model(x, a, loaded.data.static[:1]).y[30:, 0, 0].numpy()
+    with xr.open_dataset(run / "evaluation/test/predictions.nc", engine="h5netcdf") as file:
+        np.testing.assert_allclose(file["simulated"].to_numpy()[0], y, rtol=1e-6)
+
+
+def test_every_split_can_be_scored_and_others_are_named(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(run), "--split", "validation", "--no-figures", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"run", "median", "mass_error", "files"}
+    assert main(["evaluate", str(run), "--split", "future"]) == 2
+    assert "periods.future" in capsys.readouterr().err
+
+
+def test_a_finished_run_resumes_to_itself(run: Path) -> None:
+    before = (run / "checkpoints/last.safetensors").read_bytes()
+    pipeline.resume(run, quiet=True)
+    assert (run / "checkpoints/last.safetensors").read_bytes() == before
+
+
+def test_prediction_needs_no_observations_and_two_halves_equal_one_whole(run: Path, tmp_path: Path) -> None:
+    table = brook(tmp_path).drop(columns="flow")
+    parts = {"whole": table, "first": table[:500], "second": table[500:]}
+    for name, part in parts.items():
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    state = tmp_path / "state.safetensors"
+    whole = predict(run, str(tmp_path / "whole.csv"))
+    first = predict(run, str(tmp_path / "first.csv"), state_out=state)
+    second = predict(run, str(tmp_path / "second.csv"), state_in=state)
+    assert "observed" not in whole
+    joined = np.concatenate([first["simulated"], second["simulated"]], axis=1)
+    np.testing.assert_array_equal(joined, whole["simulated"].to_numpy())
+    np.testing.assert_array_equal(second["storage"][:, -1], whole["storage"][:, -1])
+
+
+def test_the_command_predicts(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    brook(tmp_path)
+    words = [
+        "predict",
+        str(run),
+        "--data",
+        str(tmp_path / "brook.csv"),
+        "--out",
+        str(tmp_path / "p.nc"),
+        "--csv",
+    ]
+    assert main(words) == 0
+    assert str(tmp_path / "p.nc") in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "p.csv")["simulated"].notna().all()
+
+
+def test_missing_mass_is_an_error_until_a_policy_is_declared_and_then_counted(tmp_path: Path) -> None:
+    table = brook(tmp_path)
+    table.loc[800:809, "rain"] = np.nan
+    table.to_csv(tmp_path / "brook.csv", index=False)
+    (tmp_path / "brook.yaml").write_text(CONFIG)
+    words = [
+        "train",
+        str(tmp_path / "brook.yaml"),
+        "--out",
+        str(tmp_path),
+        "--quiet",
+        "--set",
+        "training.updates=1",
+    ]
+    assert main(words) == 2
+    assert not (tmp_path / "brook").exists()
+    assert main([*words, "--set", "data.missing_mass=interpolate"]) == 0
+    (run,) = (tmp_path / "brook").iterdir()
+    assert pd.read_csv(run / "evaluation/test/mass_balance.csv")["filled"].iloc[0] > 0
+
+
+def test_the_lstm_goes_through_the_same_pipeline(run: Path, tmp_path: Path) -> None:
+    source = run.parents[2]
+    words = ["train", str(source / "brook.yaml"), "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--set", "model={name: lstm, hidden_size: 4}", "--set", "training.scheme=last"]) == 0
+    (made,) = (tmp_path / "brook").iterdir()
+    balance = pd.read_csv(made / "evaluation/test/mass_balance.csv")
+    assert list(balance.columns) == ["site", "inflow", "filled"]
+
+
+def test_a_run_is_a_function_of_its_config(run: Path, tmp_path: Path) -> None:
+    config = load_config(run / "config.yaml")
+    again = pipeline.train(config, tmp_path, quiet=True)
+    for name in ("last", "best"):
+        file = f"checkpoints/{name}.safetensors"
+        assert (again.path / file).read_bytes() == (run / file).read_bytes()
+    assert (again.path / "metrics.jsonl").read_bytes() == (run / "metrics.jsonl").read_bytes()
+
+
+def test_early_stopping_ends_a_run_that_gets_no_better(run: Path, tmp_path: Path) -> None:
+    config = run.parents[2] / "brook.yaml"
+    words = ["train", str(config), "--out", str(tmp_path), "--quiet", "--set", "training.early_stopping=2"]
+    stuck = ["--set", "training.learning_rate=1.0e-9", "--set", "training.updates=2000"]
+    assert main([*words, *stuck]) == 0
+    (made,) = (tmp_path / "brook").iterdir()
+    scores = [json.loads(line) for line in (made / "metrics.jsonl").read_text().splitlines()]
+    assert sum("validation_nse" in record for record in scores) < 50
+
+
+def test_three_lines_of_python(tmp_path: Path) -> None:
+    table = brook(tmp_path).set_index("date").assign(flow=lambda t: t.flow * 86400 / 50e6 * 1000)
+    river = mclstm.fit(
+        table[:700], mass="rain", aux="temperature", target="flow",
+        hidden_size=4, warmup=30, length=60, updates=60, learning_rate=0.05, output_bias=0.0,
+    )  # fmt: skip
+    flow = river.predict(table[["rain", "temperature"]])
+    assert flow.index.equals(table.index)
+    assert river.score(table[700:])["nse"] > 0.3
+
+
+def test_a_folder_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(tmp_path)]) == 2
+    assert "is not a run" in capsys.readouterr().err
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    assert main(["resume", str(tmp_path)]) == 2
+    assert RunFolder(tmp_path).path == tmp_path
+
+
+def test_doctor_and_config_answer(capsys: pytest.CaptureFixture[str], run: Path) -> None:
+    assert main(["doctor", "--json"]) == 0
+    assert "reference" in json.loads(capsys.readouterr().out)["backends"]
+    assert main(["doctor"]) == 0
+    assert "versions" in capsys.readouterr().out
+    assert main(["config", str(run / "config.yaml"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "brook"
