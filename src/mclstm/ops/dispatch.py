@@ -5,6 +5,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from mclstm.ops import recompute, reference
+from mclstm.ops.native import operator
 from mclstm.ops.reference import Form, Weights
 
 __all__ = ["BACKENDS", "sequence"]
@@ -12,8 +13,9 @@ __all__ = ["BACKENDS", "sequence"]
 Backend = Callable[[Tensor, Tensor, Tensor, Tensor, Weights, Form, Tensor | None], tuple[Tensor, Tensor]]
 
 BACKENDS: dict[str, Backend] = {
-    "auto": recompute.sequence,
+    "auto": operator.sequence,
     "reference": reference.sequence,
+    "native": operator.sequence,
     "torch": recompute.sequence,
 }
 
