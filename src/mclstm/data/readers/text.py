@@ -44,7 +44,7 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(
             f"{path} cannot be read: {error.strerror}. Check the file and its permissions."
         ) from None
-    if not data.strip():
+    if not data or data.isspace():
         raise DataError(f"{path} is empty. Name a file with data.")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16 text. Save it as UTF-8.")
