@@ -42,7 +42,7 @@ def require_safe(path: Path) -> None:
 
 
 def _require_sound_heaps(path: Path) -> None:
-    """Refuse a global heap the HDF5 library would read for ever: an object of no size, or one beyond its heap."""
+    """Refuse a global heap that HDF5 would read for ever: an object of no size, or beyond its heap."""
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         start = data.find(HEAP)
         while start >= 0:
