@@ -33,7 +33,7 @@ def key(name: str, what: list[str], files: list[Path]) -> Path:
 
 
 def fetch(path: Path, wanted: tuple[str, ...]) -> tuple[list[Table], dict[str, str]] | None:
-    """The wanted columns (all, if none are named) and units kept at a path, or None when they cannot be used."""
+    """The wanted columns (all, if none are named) and their units, or None when they cannot be used."""
     if not path.is_file():
         return None
     try:
