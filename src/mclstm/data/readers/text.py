@@ -120,6 +120,9 @@ def _require_header(row: list[str], path: Path) -> list[str]:
         raise DataError(
             f"{path}: the header names {listed(twice)} more than once. Give every column its own name."
         )
+    odd = [name for name in names if not name.isprintable()]
+    if odd:
+        raise DataError(f"{path}: the column name {odd[0]!r:.60} has control characters. Rename the column.")
     if "" in names:
         raise DataError(f"{path}: column {names.index('') + 1} has no name. Name it in the header line.")
     return row
