@@ -25,7 +25,7 @@ def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
     it says came out, provided that both have one unit.
     """
     series = site_series(predictions, site, target)
-    panels: list[tuple[float, Callable[[Axes, SiteSeries], None]]] = [(0.8, draw_inflow), (2.4, draw_flow)]
+    panels: list[tuple[float, Callable[[Axes, SiteSeries], None]]] = [(1.0, draw_inflow), (2.3, draw_flow)]
     if series.stores is not None:
         panels += [(1.4, draw_storage), (2.0, draw_balance)]
     elif series.unit == series.inflow_unit:
@@ -36,22 +36,16 @@ def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
         axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
         for axis, (_, draw) in zip(axes, panels, strict=True):
             draw(axis, series)
-        axes[0].set_xlim(*span(series.days))
+        axes[0].set_xlim(*series.span())
         dated(axes[-1])
-        figure.suptitle("  ".join(filter(None, [shown(site), series.scores()])), x=0.01, ha="left")
+        figure.suptitle("   ".join(filter(None, [shown(site), series.scores()])), x=0.01, ha="left")
         figure.align_ylabels(list(axes))
     return figure
 
 
-def span(days: Floats) -> tuple[float, float]:
-    """From half a step before the first to half a step after the last."""
-    half = float(np.median(np.diff(days))) / 2 if days.size > 1 else 0.5
-    return float(days[0]) - half, float(days[-1]) + half
-
-
 def draw_inflow(axis: Axes, series: SiteSeries) -> None:
     # One outline instead of a bar a step: years of hours stay one shape.
-    first, last = span(series.days)
+    first, last = series.span()
     edges = np.concatenate([[first], (series.days[1:] + series.days[:-1]) / 2, [last]])
     axis.stairs(
         np.nan_to_num(series.inflow), edges, fill=True, color=COLOURS["inflow"],
@@ -116,7 +110,11 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
         series.days, stacked, labels=["in storage", *(f"left as {name}" for name in stores.outlets)],
         colors=[COLOURS["storage"], *colours], linewidth=0, alpha=0.85,
     )  # fmt: skip
-    axis.plot(series.days, available, color=COLOURS["observed"], label="stored at first + inflow")
+    axis.plot(series.days, available, color=COLOURS["observed"], label="stored at first + what entered")
+    if not np.array_equal(stores.entered, series.inflow, equal_nan=True):
+        # Input scaling is the one declared way in which more or less enters than was measured.
+        measured = np.where(unknown, np.nan, stores.before + np.nancumsum(series.inflow))
+        axis.plot(series.days, measured, color=COLOURS["inflow"], dashes=(4, 2), label="inflow as measured")
     axis.set_ylabel(labelled("cumulative", series.amount_unit))
     axis.text(
         0.01, 0.95, residual_note(available, stacked), transform=axis.transAxes, va="top", fontsize=8,

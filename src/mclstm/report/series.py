@@ -52,6 +52,11 @@ class SiteSeries(NamedTuple):
     def has_stores(self) -> bool:
         return self.stores is not None
 
+    def span(self) -> tuple[float, float]:
+        """The x axis: from half a step before the first to half a step after the last."""
+        half = float(np.median(np.diff(self.days))) / 2 if self.days.size > 1 else 0.5
+        return float(self.days[0]) - half, float(self.days[-1]) + half
+
     def pairs(self) -> Floats:
         """Simulated and observed where both are known: (2, n)."""
         both = np.stack([self.simulated, self.observed])

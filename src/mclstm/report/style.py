@@ -101,9 +101,10 @@ def labelled(what: str, unit: str) -> str:
     return shown(f"{what} ({pretty})" if pretty else what)
 
 
-def dated(axes: Axes, ticks: int = 9) -> None:
-    """Dates on the x axis, as short as they can be without losing the year."""
-    locator = AutoDateLocator(minticks=min(3, ticks), maxticks=ticks)  # type: ignore[no-untyped-call]
+def dated(axes: Axes, ticks: int = 13) -> None:
+    """At most so many dates on the x axis, as short as they can be without losing the year."""
+    # With more than half of them as the least there are spans that no interval of the locator fits.
+    locator = AutoDateLocator(minticks=(ticks - 1) // 2, maxticks=ticks)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
