@@ -14,7 +14,7 @@ from mclstm.report.style import COLOURS, dated, labelled, shown, styled
 __all__ = ["cell_states"]
 
 MOST = 64  # strips; beyond that nobody can read one
-CROWDED = 20_000  # points of a column beyond which its areas are images inside the SVG
+CROWDED = 10_000  # points of a column beyond which its areas are images inside the SVG
 HEIGHT = 0.78  # of a strip; the rest is for its name
 
 
@@ -31,7 +31,7 @@ def cell_states(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
         figure = Figure(figsize=(8.0, 0.9 + rows * strip_height(rows)), layout="constrained")
         for at, axis in enumerate(figure.subplots(1, columns, squeeze=False)[0]):
             draw_column(axis, series, series.stores, cells[at * rows : (at + 1) * rows], rows)
-            dated(axis, ticks=max(4, 13 // columns))
+            dated(axis, ticks=max(4, 16 // columns))
             axis.tick_params(labelsize=8 if columns == 1 else 6.5)
             axis.xaxis.offsetText.set_fontsize(8 if columns == 1 else 6.5)
         figure.supylabel(labelled("storage, each cell on its own scale", series.amount_unit), fontsize=8.5)
@@ -81,7 +81,7 @@ def draw_column(axis: Axes, series: SiteSeries, stores: Stores, cells: list[int]
         )  # fmt: skip
         ticks |= {floor: f"{low:.3g}", floor + HEIGHT: f"{high:.3g}"}
     axis.set_yticks(list(ticks), list(ticks.values()))
-    axis.set(xlim=series.span(), ylim=(-0.02, rows))
+    axis.set(xlim=series.span(), ylim=(0, rows))
     axis.grid(visible=False, axis="y")
     axis.spines["left"].set_visible(False)
 

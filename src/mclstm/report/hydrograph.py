@@ -110,8 +110,10 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
         series.days, stacked, labels=["in storage", *(f"left as {name}" for name in stores.outlets)],
         colors=[COLOURS["storage"], *colours], linewidth=0, alpha=0.85,
     )  # fmt: skip
-    axis.plot(series.days, available, color=COLOURS["observed"], label="stored at first + what entered")
-    if not np.array_equal(stores.entered, series.inflow, equal_nan=True):
+    scaled = not np.array_equal(stores.entered, series.inflow, equal_nan=True)
+    name = f"initial storage + {'scaled inflow' if scaled else 'inflow'}"
+    axis.plot(series.days, available, color=COLOURS["observed"], label=name)
+    if scaled:
         # Input scaling is the one declared way in which more or less enters than was measured.
         measured = np.where(unknown, np.nan, stores.before + np.nancumsum(series.inflow))
         axis.plot(series.days, measured, color=COLOURS["inflow"], dashes=(4, 2), label="inflow as measured")
@@ -137,7 +139,7 @@ def residual_note(available: Floats, stacked: list[Floats]) -> str:
     missing = np.abs(available - np.sum(stacked, axis=0))
     total = float(np.nanmax(np.abs(available), initial=0.0))
     share = float(np.nanmax(missing, initial=0.0)) / total if total else 0.0
-    return f"largest residual: {share:.1e} of the inflow"
+    return f"largest residual: {share:.1e} of the total"
 
 
 def draw_amounts(axis: Axes, series: SiteSeries) -> None:

@@ -20,6 +20,7 @@ PANELS = {
     "validation_nse": "validation NSE",
     "mass_error": "mass error / turnover",
 }
+CUT = -1.0  # a lower NSE says no more than "useless"
 Records = Iterable[Mapping[str, Any]]
 
 
@@ -53,24 +54,36 @@ def draw(axis: Axes, name: str, points: Floats) -> None:
     colour = COLOURS["simulated"] if name == "validation_nse" else COLOURS["inflow"]
     axis.plot(*points, color=colour, marker=marker, markersize=2.5)
     axis.set_ylabel(PANELS[name])
+    positive = points[1][points[1] > 0]
     if name == "validation_nse":
         mark_best(axis, points)
-    elif (points[1] > 0).any() and (name == "mass_error" or points[1].max() > 10 * points[1].min() > 0):
+    elif positive.size and (name == "mass_error" or points[1].max() > 10 * points[1].min() > 0):
+        # Whole decades: the size of the error is the message, its wiggles are not.
+        axis.set_ylim(
+            10 ** np.floor(np.log10(positive.min())), 10 ** np.ceil(np.log10(positive.max() * 1.01))
+        )
         logarithmic(axis, "y")
 
 
 def mark_best(axis: Axes, points: Floats) -> None:
     update, value = points[:, points[1].argmax()]
     axis.plot(update, value, "o", color=COLOURS["observed"], markersize=5, fillstyle="none")
+    if value > CUT > points[1].min():
+        # The first scores of an untrained model would flatten all that follow.
+        axis.set_ylim(bottom=CUT)
+        axis.set_ylabel(f"{PANELS['validation_nse']}, from {CUT:g} up")
     axis.set_title(f"best: {value:.3f} at update {update:.0f}", loc="right", fontsize=8)
 
 
 def mark_rates(axes: list[Axes], rates: Floats) -> None:
-    """A line where the journal first notes another learning rate."""
+    """A line where the journal, which skips updates, first notes another learning rate."""
     if not rates.size:
         return
     changed = 1 + np.flatnonzero(np.diff(rates[1]))
-    steps = [f"{rates[1, 0]:g}", *(f"{rate:g} from {update:.0f}" for update, rate in rates[:, changed].T)]
+    steps = [
+        f"{rates[1, 0]:g}",
+        *(f"{rate:g} by update {update:.0f}" for update, rate in rates[:, changed].T),
+    ]
     listed = ", ".join(steps if len(steps) <= 5 else [*steps[:2], "…", steps[-1]])
     axes[0].set_title(f"learning rate {listed}", loc="left", fontsize=8)
     for update in rates[0, changed]:

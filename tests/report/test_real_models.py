@@ -1,0 +1,57 @@
+"""What the models really give is what the figures and tables expect."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import xarray as xr
+from report.predictions import RECORDS
+
+from mclstm.data.series import from_frames
+from mclstm.data.tables import Roles
+from mclstm.data.windows import tensors
+from mclstm.evaluation.simulate import simulate
+from mclstm.evaluation.tables import score_table
+from mclstm.models import MODELS
+from mclstm.models.output import Moments, Sizes
+from mclstm.report.figures import save_figures
+from mclstm.report.tables import markdown, mass_balance, side_by_side
+
+MODEL_OPTIONS = {
+    "mclstm": {"hidden_size": 2},
+    "mclstm-scaled": {"hidden_size": 3, "input_scaling": True},
+    "mclstm-mcfc": {"hidden_size": 3, "head": "mcfc"},
+    "mclstm-linear": {"hidden_size": 3, "head": "linear"},
+    "lstm": {"hidden_size": 3},
+}
+
+
+def predicted(name: str) -> xr.Dataset:
+    rng = np.random.default_rng(0)
+    dates = pd.date_range("2001-01-01", periods=60)
+    frame = pd.DataFrame({"rain": rng.gamma(0.5, 4.0, 60), "flow": rng.gamma(2.0, 1.0, 60)}, index=dates)
+    units = {"rain": "mm/day", "flow": "mm/day"}
+    series = from_frames({"A": frame}, Roles(mass=("rain",), target=("flow",)), units=units)
+    moments = Moments([2.0], [3.0], [2.0], [1.0])
+    model = MODELS[name.split("-")[0]](Sizes(1, 0, 0, ["flow"]), moments, **MODEL_OPTIONS[name])
+    data = tensors(series, {}, torch.float32)
+    return simulate(model, data, series, (20, 60), warmup=20).predictions
+
+
+@pytest.mark.parametrize("name", MODEL_OPTIONS)
+def test_figures_of_real_predictions(tmp_path: Path, name: str) -> None:
+    written = save_figures(predicted(name), RECORDS, tmp_path)
+    assert len(written) == (8 if name == "lstm" else 10)
+
+
+def test_tables_of_real_predictions() -> None:
+    predictions = {name: predicted(name) for name in ("mclstm", "lstm")}
+    scores = side_by_side({name: score_table(each, ["nse", "kge"]) for name, each in predictions.items()})
+    books = side_by_side({name: mass_balance(each) for name, each in predictions.items()}, over="mean")
+    assert abs(books.loc["unaccounted", "mclstm"]) < 1e-5 * books.loc["inflow", "mclstm"]
+    printed = markdown(pd.concat([scores, books]))
+    assert [line.split("|")[1].strip() for line in printed.splitlines()[2:]] == [
+        "nse", "kge", "inflow", "left as flow", "left as trash", "change of storage", "unaccounted",
+    ]  # fmt: skip
