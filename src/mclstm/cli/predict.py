@@ -28,11 +28,11 @@ def predict(
     from mclstm.data.slug import slug
     from mclstm.pipeline import as_netcdf
     from mclstm.prediction import predict as run_model
-    from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+    from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
     predictions = run_model(run, str(data), state_in, state_out)
     target = out or run / "predictions" / f"{slug(data.stem)}.nc"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     write_bytes_atomic(target, as_netcdf(predictions))
     if csv:
         table = predictions[[name for name in predictions if str(name).startswith("simulated")]]
