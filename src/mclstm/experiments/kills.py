@@ -70,9 +70,10 @@ class Pace(NamedTuple):
     ended: float
 
     def span(self, aim: str, left: float) -> float:
-        """How long to wait at most, if so much of the training is left; half of it stays for the next kill."""
-        training, evaluating = left / 2 * (self.trained - self.started), self.ended - self.trained
-        return {"anywhere": self.started + training + evaluating, "evaluating": evaluating}.get(aim, training)
+        """How long to wait at most, if so much of the training is left: half, so that most kills hit."""
+        training, evaluating = left * (self.trained - self.started), self.ended - self.trained
+        spans = {"anywhere": self.started + training + evaluating, "evaluating": evaluating}
+        return spans.get(aim, training) / 2
 
 
 def small_config(case: str, **training: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ __all__ = [
     "begun",
     "drafts",
     "endings",
+    "forked",
     "last_save",
     "phase",
     "strike",
@@ -35,15 +36,16 @@ PAUSE = 0.0003  # seconds between two looks at the folder: well below the time o
 def warm_up() -> None:
     """Start the server all processes are forked from, so that the first is as quick as the others."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
-    _forked(int).join()
+    forked(int).join()
 
 
 def begin(raw: dict[str, Any], root: Path) -> BaseProcess:
     """Start a process that trains the config below `root`, or goes on with what is there, and evaluates."""
-    return _forked(live, raw, root)
+    return forked(live, raw, root)
 
 
-def _forked(target: Callable[..., object], *arguments: object) -> BaseProcess:
+def forked(target: Callable[..., object], *arguments: object) -> BaseProcess:
+    """Start a process that calls a function, from the server that has everything imported."""
     process = multiprocessing.get_context("forkserver").Process(target=target, args=arguments)
     process.start()
     return process

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.data.windows import Batch
-from mclstm.errors import TrainingError
+from mclstm.errors import CheckpointError, TrainingError
 from mclstm.training import journal, state
 from mclstm.training.failure import keep_failure
 from mclstm.training.state import Progress
@@ -31,10 +31,14 @@ class Keeper:
 
     def resumed(self) -> Progress:
         """Where the last checkpoint left off, or the beginning; the journal is cut back to that instant."""
-        here = self.last.exists()
-        progress = (
-            state.restore(self.last, self.model, self.optimiser, self.model_hash) if here else Progress()
-        )
+        if self.last.exists():
+            progress = state.restore(self.last, self.model, self.optimiser, self.model_hash)
+        elif journal.length(self.journal):
+            raise CheckpointError(
+                f"{self.last} is missing, but the run had begun. Put it back, or start a new run."
+            )
+        else:
+            progress = Progress()
         journal.truncate(self.journal, progress.journal)
         return progress
 

@@ -75,6 +75,9 @@ def fit(
     keep = Keeper(folder, model, optimiser, model_hash)
     progress = keep.resumed()
 
+    if not progress.finished:
+        keep.checkpoint(progress)  # a run that cannot save does not begin
+
     with listening() as stopped:
         while not progress.finished:
             # One update, on a batch that is a function of where the run stands.
