@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support.small_run import brook, brook_config
 
 from mclstm.experiments.kills import digests
 from mclstm.experiments.victim import begin, warm_up
+from support.small_run import brook, brook_config
 
 
 class Whole(NamedTuple):

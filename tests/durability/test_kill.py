@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from support.small_run import brook, brook_config
-
 from mclstm.experiments.kills import digests, experiment, undisturbed
 from mclstm.experiments.victim import begin, begun, drafts, strike
+from support.small_run import brook, brook_config
 
 RESUME = (
     "import sys; from pathlib import Path; from mclstm import pipeline; "

@@ -114,7 +114,9 @@ class Recurrence:
         mask = given.mask
         everywhere = torch.ones(cells, cells, dtype=torch.bool, device=given.W.device)
         self.stays = fallback_rows(everywhere if mask is None else mask, given.W.dtype)
-        self.even = torch.full((self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device)
+        self.even = torch.full(
+            (self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device
+        )
 
     def features(self, t: int, c: Tensor) -> Tensor:
         """z_t = [a_t, c / |c|, x_t], as far as the gates see them: c (B, K) -> (B, F)."""
@@ -227,7 +229,9 @@ class Adjoint:
         self.dbase += dlogits if len(self.dbase) == len(dlogits) else dlogits.sum(dim=0)
         dz = dlogits @ self.run.W
         cells = c.shape[-1] if "state" in self.form.gates_see else 0
-        da, dstate, dmass = dz.split([self.da.shape[-1], cells, z.shape[-1] - cells - self.da.shape[-1]], dim=-1)
+        da, dstate, dmass = dz.split(
+            [self.da.shape[-1], cells, z.shape[-1] - cells - self.da.shape[-1]], dim=-1
+        )
         self.da[t] = da
         self.dx[t] = q_x + dmass if "mass" in self.form.gates_see else q_x
         return state_gradient(dstate, c, self.form) if cells else torch.zeros_like(c)

@@ -57,7 +57,9 @@ def stack(
     if "aux" not in form.gates_see:
         a = a[..., :0]
     elif s.shape[-1] > 0:
-        W_a, W_s, W_rest = W.split([a.shape[-1], s.shape[-1], W.shape[-1] - a.shape[-1] - s.shape[-1]], dim=-1)
+        W_a, W_s, W_rest = W.split(
+            [a.shape[-1], s.shape[-1], W.shape[-1] - a.shape[-1] - s.shape[-1]], dim=-1
+        )
         W = torch.cat([W_a, W_rest], dim=-1)
         base = torch.addmm(bias.flatten(), s, W_s.flatten(end_dim=1).t()).view(-1, *bias.shape)
     return Stacked(x, a, c0, W, base, _fixed(weights, form), weights.mask, valid)
