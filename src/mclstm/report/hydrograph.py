@@ -49,7 +49,8 @@ def draw_inflow(axis: Axes, series: SiteSeries) -> None:
     first, last = series.span()
     edges = np.concatenate([[first], (series.days[1:] + series.days[:-1]) / 2, [last]])
     axis.stairs(
-        np.nan_to_num(series.inflow), edges, fill=True, color=COLOURS["inflow"], linewidth=THIN,
+        np.nan_to_num(series.inflow), edges, fill=True, facecolor=COLOURS["inflow"],
+        edgecolor=COLOURS["inflow"], linewidth=THIN,
         rasterized=series.days.size > CROWDED,
     )  # fmt: skip
     axis.set_ylim(max(float(np.nanmax(series.inflow, initial=0.0)) * 1.05, 1e-9), 0)
@@ -69,13 +70,11 @@ def draw_storage(axis: Axes, series: SiteSeries) -> None:
     stores = series.stores
     assert stores is not None
     layers = storage_layers(stores)
-    areas = axis.stackplot(
+    axis.stackplot(
         series.days, [values for _, _, values in layers], labels=[label for label, _, _ in layers],
-        colors=[colour for _, colour, _ in layers], linewidth=THIN,
+        colors=[colour for _, colour, _ in layers], linewidth=0,
         rasterized=len(layers) * series.days.size > CROWDED,
     )  # fmt: skip
-    for area in areas:
-        area.set_edgecolor("face")
     axis.set_ylabel(labelled("storage", series.amount_unit))
     legend_above(axis, columns=len(layers))
 
