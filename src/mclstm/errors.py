@@ -10,6 +10,7 @@ __all__ = [
     "ConservationError",
     "DataError",
     "Interrupted",
+    "NotFiniteError",
     "StorageError",
     "TrainingError",
 ]
@@ -17,6 +18,10 @@ __all__ = [
 
 class ConservationError(ValueError):
     """Mass appeared or vanished: the ledger of a sample does not close at some step."""
+
+
+class NotFiniteError(ValueError):
+    """A NaN, an infinity or a negative amount reached a layer that cannot hold it."""
 
 
 class DataError(ValueError):

@@ -22,7 +22,7 @@ from mclstm.evaluation.tables import balance_table, median_score, score_table
 from mclstm.models import MODELS
 from mclstm.models.output import Sizes, scale_of
 from mclstm.training import journal
-from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.checkpoint import model_hash
 from mclstm.training.folder import RunFolder
 from mclstm.training.loop import fit, planned_updates
@@ -85,7 +85,7 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
     scores = score_table(predictions, run.config.evaluation.metrics)
     balance = balance_table(predictions)
     target = run.folder.evaluation(split)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     write_bytes_atomic(target / "predictions.nc", as_netcdf(predictions))
     write_text_atomic(target / "metrics.csv", scores.to_csv(index=False))
     write_text_atomic(target / "mass_balance.csv", balance.to_csv(index=False))
@@ -101,25 +101,34 @@ def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
     """Everything of a run but its weights; the data is read again unless it is given."""
     folder = RunFolder.existing(path)
     config = load_config(folder.config)
+    if config.training.threads is not None:
+        # Sums depend on the number of threads: what is evaluated later must not differ in its last bits.
+        torch.set_num_threads(config.training.threads)
     series = read_series(config, require_target=True) if series is None else series
-    found = moments_from_json(folder.read_json(folder.moments), str(folder.moments))
+    needed = [name for columns in inputs(config).values() for name in columns]
+    found = moments_from_json(folder.read_json(folder.moments), str(folder.moments), needed)
     model, fingerprint = build(config, found)
     return Loaded(folder, config, series, found, tensors(series, found, torch.float32), model, fingerprint)
 
 
 def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
     """The model of a config with its seeded start, and the fingerprint of what defines it."""
-    data, options = config.data, config.model.model_dump(exclude={"name"})
-    aux = [*data.aux, *(SEASON if data.day_of_year else ())]
-    sizes = Sizes(len(data.mass), len(aux), len(data.static), data.target)
-    scale = scale_of(found, data.mass, data.target)
+    columns, options = inputs(config), config.model.model_dump(exclude={"name"})
+    mass, aux, static, targets = columns.values()
+    sizes, scale = Sizes(len(mass), len(aux), len(static), targets), scale_of(found, mass, targets)
     torch.manual_seed(config.training.seed)
     try:
         model = MODELS[config.model.name](sizes, scale, **options)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
-    inputs = {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
-    return model, model_hash({"model": config.model.model_dump(), "inputs": inputs})
+    return model, model_hash({"model": config.model.model_dump(), "inputs": columns})
+
+
+def inputs(config: Config) -> dict[str, list[str]]:
+    """The columns of a series by role, the season among the auxiliaries if it is wanted."""
+    data = config.data
+    aux = [*data.aux, *(SEASON if data.day_of_year else ())]
+    return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
 
 
 def read_series(config: Config, *, require_target: bool, path: str | None = None) -> xr.Dataset:
@@ -151,8 +160,6 @@ def as_netcdf(predictions: xr.Dataset) -> bytes:
 
 def _fit(run: Loaded, quiet: bool) -> RunFolder:
     training, folder = run.config.training, run.folder
-    if training.threads is not None:
-        torch.set_num_threads(training.threads)
     options = training.model_dump(exclude={"optimiser", "threads"})
     first = span(run.series, run.config.periods.train_pair, "train")
     count = len(

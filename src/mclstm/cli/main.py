@@ -13,6 +13,7 @@ from mclstm.errors import (
     ConservationError,
     DataError,
     Interrupted,
+    NotFiniteError,
     StorageError,
     TrainingError,
 )
@@ -31,7 +32,15 @@ VERBS = {
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 
-MISTAKES = (CheckpointError, ConfigError, ConservationError, DataError, StorageError, TrainingError)
+MISTAKES = (
+    CheckpointError,
+    ConfigError,
+    ConservationError,
+    DataError,
+    NotFiniteError,
+    StorageError,
+    TrainingError,
+)
 LONGEST = 5  # lines of a message
 
 

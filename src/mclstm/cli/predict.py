@@ -27,16 +27,18 @@ def predict(
     """Predict without observations, going on from a saved state if one is given."""
     from mclstm.data.slug import slug
     from mclstm.pipeline import as_netcdf
-    from mclstm.prediction import predict as run_model
-    from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+    from mclstm.prediction import predicted
+    from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
-    predictions = run_model(run, str(data), state_in, state_out)
+    predictions, keep_state = predicted(run, str(data), state_in)
     target = out or run / "predictions" / f"{slug(data.stem)}.nc"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     write_bytes_atomic(target, as_netcdf(predictions))
     if csv:
         table = predictions[[name for name in predictions if str(name).startswith("simulated")]]
         write_text_atomic(target.with_suffix(".csv"), table.to_dataframe().to_csv())
+    if state_out is not None:
+        keep_state(state_out)  # last: a state that is ahead of its predictions could not be predicted again
     written = {
         "predictions": str(target),
         "sites": predictions.sizes["site"],

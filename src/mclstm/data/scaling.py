@@ -1,6 +1,6 @@
 """Moments of the training period. Auxiliaries and statics are standardised with them; mass never is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +51,10 @@ def standardised(values: np.ndarray, moment: Moment) -> np.ndarray:
     return (values - moment.mean) / moment.std
 
 
-def moments_from_json(content: Mapping[str, object], source: str) -> dict[str, Moment]:
-    """What a run stored, or a CheckpointError naming the file."""
+def moments_from_json(
+    content: Mapping[str, object], source: str, required: Iterable[str] = ()
+) -> dict[str, Moment]:
+    """What a run stored, with all that is required, or a CheckpointError naming the file."""
     try:
         found = {str(name): Moment(*map(float, pair)) for name, pair in content.items()}  # type: ignore[call-overload]
     except (TypeError, ValueError) as error:
@@ -61,4 +63,7 @@ def moments_from_json(content: Mapping[str, object], source: str) -> dict[str, M
         ) from error
     if not all(np.isfinite(pair).all() and pair.std > 0 for pair in found.values()):
         raise CheckpointError(f"{source} holds a moment that is not finite. Restore the file.")
+    absent = [name for name in required if name not in found]
+    if absent:
+        raise CheckpointError(f"{source} has no mean and deviation of {absent[0]!r}. Restore the file.")
     return found

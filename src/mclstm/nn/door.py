@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.errors import NotFiniteError
 from mclstm.nn.gates import Gates
 
 __all__ = ["Arranged", "Layout", "arrange", "full_precision"]
@@ -175,7 +176,7 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
         "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
     )
     expected = "finite" if negative else "finite and >= 0"
-    raise ValueError(f"{name} is {float(value[place])} at {named}; it must be {expected}: {remedy}.")
+    raise NotFiniteError(f"{name} is {float(value[place])} at {named}; it must be {expected}: {remedy}.")
 
 
 @contextmanager

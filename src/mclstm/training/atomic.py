@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mclstm.errors import StorageError
 
-__all__ = ["fsync_folder", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["fsync_folder", "make_folder", "write_bytes_atomic", "write_text_atomic"]
 
 
 def write_bytes_atomic(path: str | Path, content: bytes) -> None:
@@ -44,6 +44,17 @@ def write_text_atomic(path: str | Path, text: str) -> None:
     'name: fulda'
     """
     write_bytes_atomic(path, text.encode())
+
+
+def make_folder(path: Path) -> None:
+    """A folder and all above it, or a StorageError; one that is there stays as it is."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"Cannot make the folder {path}: {error.strerror or error}. "
+            "Choose another place, one you may write to."
+        ) from error
 
 
 def fsync_folder(folder: Path) -> None:

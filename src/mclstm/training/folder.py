@@ -70,16 +70,23 @@ class RunFolder:
 
     def note(self, line: str) -> None:
         """One line with the time in the log."""
-        with self.log.open("a", encoding="utf-8") as log:
-            log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {line}\n")
+        try:
+            with self.log.open("a", encoding="utf-8") as log:
+                log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {line}\n")
+        except OSError as error:
+            raise StorageError(
+                f"Cannot write {self.log}: {error.strerror or error}. "
+                "Make room or make the folder writable, then run the command again."
+            ) from error
 
     def read_json(self, path: Path) -> dict[str, Any]:
         """A JSON object of the run, or a CheckpointError that names the file."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise CheckpointError(
-                f"{path} cannot be read: {error}. Restore it, or start a new run."
+                f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. "
+                "Restore it, or start a new run."
             ) from error
         if not isinstance(content, dict):
             raise CheckpointError(f"{path} is not a JSON object. Restore it, or start a new run.")

@@ -15,7 +15,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def listening() -> Iterator[Callable[[], int | None]]:
     """Within the context, SIGINT and SIGTERM are only noted; the yielded function tells which came, if any.
 
-    A second signal of the same kind ends the program at once, as it would have without us.
+    A second signal of the same kind ends the program at once, as it would have without us. One that came
+    after the loop asked for the last time is delivered again at the end, so that none is lost.
 
     >>> with listening() as stopped:
     ...     print(stopped())
@@ -38,3 +39,5 @@ def listening() -> Iterator[Callable[[], int | None]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if seen:
+        signal.raise_signal(seen[0])

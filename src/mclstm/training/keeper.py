@@ -1,14 +1,16 @@
 """What a run leaves on disk while it trains: checkpoints, the journal, and the evidence of a failure."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mclstm.data.windows import Batch
-from mclstm.errors import TrainingError
-from mclstm.training import checkpoint, journal, state
+from mclstm.errors import CheckpointError, TrainingError
+from mclstm.training import journal, state
+from mclstm.training.failure import keep_failure
 from mclstm.training.state import Progress
 from mclstm.training.update import Update
 
@@ -29,10 +31,14 @@ class Keeper:
 
     def resumed(self) -> Progress:
         """Where the last checkpoint left off, or the beginning; the journal is cut back to that instant."""
-        here = self.last.exists()
-        progress = (
-            state.restore(self.last, self.model, self.optimiser, self.model_hash) if here else Progress()
-        )
+        if self.last.exists():
+            progress = state.restore(self.last, self.model, self.optimiser, self.model_hash)
+        elif journal.length(self.journal):
+            raise CheckpointError(
+                f"{self.last} is missing, but the run had begun. Put it back, or start a new run."
+            )
+        else:
+            progress = Progress()
         journal.truncate(self.journal, progress.journal)
         return progress
 
@@ -47,24 +53,23 @@ class Keeper:
 
     def validated(self, progress: Progress, epoch: int, score: float) -> Progress:
         """Note a validation score, and keep the weights if it is the best so far."""
-        better = progress.best is None or score > progress.best
+        # Nothing is greater than NaN: one score that is undefined must not be the best for ever.
+        better = math.isfinite(score) and (progress.best is None or score > progress.best)
         best, stale = (score, 0) if better else (progress.best, progress.stale + 1)
         progress = self.noted(progress._replace(best=best, stale=stale), epoch=epoch, validation_nse=score)
         if better:
             state.save(self.best, self.model, self.optimiser, progress, self.model_hash)
         return progress
 
-    def failed(self, step: Update, batch: Batch, update: int) -> TrainingError:
+    def failed(
+        self, step: Update, batch: Batch, weight: Tensor, clip: float | None, update: int
+    ) -> TrainingError:
         """The error to raise, after keeping all that is needed to see the failing update again."""
-        bad = (~torch.isfinite(step.y)).nonzero()
-        place = "the gradient"
-        if len(bad):
-            place = f"step {int(bad[0, 0])} of the window of site {int(batch.site[bad[0, 1]])}"
         target = self.folder / "nan.safetensors"
-        tensors = {f"batch.{name}": value for name, value in batch._asdict().items()}
-        checkpoint.save(target, tensors | state.weights_of(self.model), {"update": update})
+        about: dict[str, Any] = {"update": update, "clip": clip, "model_hash": self.model_hash}
+        keep_failure(target, self.model, batch, weight, **about)
         return TrainingError(
-            f"Update {update} is not finite: the first bad number is in {place}. "
+            f"Update {update} is not finite: the first bad number is in {step.first_bad(batch)}. "
             f"Its weights and its batch are kept in {target}. "
             "Lower training.learning_rate, set training.clip, or look at the data of these windows."
         )

@@ -75,6 +75,9 @@ def fit(
     keep = Keeper(folder, model, optimiser, model_hash)
     progress = keep.resumed()
 
+    if not progress.finished:
+        keep.checkpoint(progress)  # a run that cannot save does not begin
+
     with listening() as stopped:
         while not progress.finished:
             # One update, on a batch that is a function of where the run stands.
@@ -82,10 +85,11 @@ def fit(
             chosen = batch_indices(seed, epoch, position, count, batch_size)
             batch = gather(data, where, chosen, int(permutation(seed, epoch, where.slack + 1)[0]))
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
-            step = one_update(model, optimiser, batch, importance[batch.site], rate, clip)
-            if not step.finite:
-                raise keep.failed(step, batch, progress.update)
+            weight = importance[batch.site]
+            step = one_update(model, optimiser, batch, weight, rate, clip)
             progress = progress._replace(update=progress.update + 1)
+            if not step.finite:
+                raise keep.failed(step, batch, weight, clip, progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
             # What is shown and written down; whether it is better than before.
@@ -101,7 +105,7 @@ def fit(
             signum = stopped()
             if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
                 keep.checkpoint(progress)
-            if signum is not None and not progress.finished:
+            if signum is not None:
                 raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {keep.advice}")
     return progress
 

@@ -1,11 +1,12 @@
 """Everything a run is at one instant, as the tensors and the dictionary of a checkpoint, and back."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from mclstm.errors import CheckpointError
 from mclstm.training import checkpoint
 
 __all__ = ["Progress", "load_weights", "restore", "save"]
@@ -31,7 +32,9 @@ def save(
 
 def restore(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, model_hash: str) -> Progress:
     """Put a run back to where the checkpoint was made; refuses the checkpoint of another model."""
-    tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
+    expected = weights_of(model) | {"random.torch": torch.get_rng_state()}
+    tensors, metadata = checkpoint.load(path, expected=expected, model=model_hash)
+    progress = progress_of(path, metadata)
     put_weights(model, tensors)
     for name, parameter in model.named_parameters():
         moments = {
@@ -39,17 +42,29 @@ def restore(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, mode
             for key, value in tensors.items()
             if key.rsplit(".", 1)[0] == f"optimiser.{name}"
         }
+        if any(value.dim() and value.shape != parameter.shape for value in moments.values()):
+            raise CheckpointError(f"{path} has moments that do not fit {name!r}. Use another checkpoint.")
         if moments:
             optimiser.state[parameter] = moments
     torch.set_rng_state(tensors["random.torch"])
-    return Progress(**metadata["progress"])
+    return progress
 
 
 def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
     """Only the weights of a checkpoint, for evaluation and prediction."""
     tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
+    progress = progress_of(path, metadata)
     put_weights(model, tensors)
-    return Progress(**metadata["progress"])
+    return progress
+
+
+def progress_of(path: Path, metadata: dict[str, Any]) -> Progress:
+    try:
+        return Progress(**metadata["progress"])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} does not say how far its run has come. Give a file from the checkpoints folder of a run."
+        ) from error
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

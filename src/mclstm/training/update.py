@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.data.windows import Batch
+from mclstm.errors import NotFiniteError
 from mclstm.models.output import Output
 from mclstm.ops.ledger import ledger
 from mclstm.training.loss import weighted_error
@@ -21,11 +22,21 @@ class Update(NamedTuple):
     gradient: float  # norm before clipping
     mass_error: float | None  # the largest share of a sample's mass that is missing
     y: Tensor  # (T, B, outlets)
+    refusal: str = ""  # what a layer said of the numbers that the parts before it made
 
     @property
     def finite(self) -> bool:
         """Whether loss and gradient are numbers; if not, the weights were left alone."""
         return math.isfinite(self.loss) and math.isfinite(self.gradient)
+
+    def first_bad(self, batch: Batch) -> str:
+        """In words, where the first number lies that is none."""
+        if self.refusal:
+            return f"what reaches the layer, where {self.refusal}"
+        bad = (~torch.isfinite(self.y)).nonzero()
+        if len(bad):
+            return f"step {int(bad[0, 0])} of the window of site {int(batch.site[bad[0, 1]])}"
+        return "the gradient" if math.isfinite(self.loss) else "the loss"
 
     def record(self) -> dict[str, Any]:
         """The numbers, for the journal."""
@@ -44,7 +55,10 @@ def one_update(
     for group in optimiser.param_groups:
         group["lr"] = rate
     model.train()
-    output: Output = model(batch.x, batch.a, batch.static)
+    try:
+        output: Output = model(batch.x, batch.a, batch.static)
+    except NotFiniteError as refusal:
+        return Update(math.nan, math.nan, None, batch.y, str(refusal).split(";")[0])
     scored = output.y[-len(batch.y) :, :, : batch.y.shape[-1]]
     error = weighted_error(scored, batch.y, weight) + output.penalty
     optimiser.zero_grad(set_to_none=True)

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
+HEADERS = (SOURCE.with_name("product.h"), SOURCE.with_name("lanes.h"))
 FAILURE = "build_failure.txt"
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
 # Best first. No -ffast-math: with GCC < 13 it would flush denormals in the whole process on loading.
@@ -22,7 +23,7 @@ TARGETS = {"kernel_avx512.so": "-march=x86-64-v4", "kernel_avx2.so": "-march=x86
 
 def digest() -> str:
     """What the source is, so that a library built from another one is noticed."""
-    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in (SOURCE, *HEADERS))).hexdigest()[:16]
 
 
 def command(target: Path, flags: tuple[str, ...]) -> list[str]:

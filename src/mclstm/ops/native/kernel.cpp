@@ -2,22 +2,16 @@
 //
 // Samples lie in vector lanes, so that row sums are plain additions and any number of cells fills the vectors. Loops go batch
 // tile -> step -> row of gates -> block of samples: the weights of a row stay in L1 for all blocks of a tile. The three products
-// (logits, gradients of features, gradients of weights) are one micro-kernel with different strides.
+// (logits, gradients of features, gradients of weights) are the micro-kernel of product.h with different strides.
 // Letters as in manual.py: T steps, B samples, M mass inputs, A auxiliary inputs, K cells, G rows, F features.
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+
+#include "product.h"
 
 #ifndef MCLSTM_SOURCE
 #define MCLSTM_SOURCE "unknown"
@@ -42,164 +36,9 @@ struct Call {
 
 namespace {
 
-using Index = std::ptrdiff_t;
-
-#if defined(__AVX512F__)
-constexpr Index BYTES = 64;
-constexpr int height(int width) { return width < 3 ? 8 : 24 / width; }
-#else
-constexpr Index BYTES = 32;
-constexpr int height(int width) { return 12 / width; }  // 12 of 16 registers accumulate
-#endif
 constexpr Index TILE_BYTES = 256;  // of samples, in a tile's row
 
 enum Norm { SOFTMAX, SIGMOID, RELU };
-
-template <class T>
-struct Lanes {
-    typedef T Vec __attribute__((vector_size(BYTES), may_alias));
-    using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    typedef Word Bits __attribute__((vector_size(BYTES), may_alias));
-    static constexpr Index V = BYTES / Index(sizeof(T));
-};
-
-template <class T>
-class Buffer {  // zeroed, aligned to whole vectors
-   public:
-    explicit Buffer(Index count) : bytes_((std::max<Index>(count, 1) * Index(sizeof(T)) + 63) / 64 * 64) {
-        data_ = static_cast<T *>(std::aligned_alloc(64, size_t(bytes_)));
-        if (!data_) throw std::bad_alloc();
-        clear();
-    }
-    Buffer(const Buffer &) = delete;
-    Buffer &operator=(const Buffer &) = delete;
-    ~Buffer() { std::free(data_); }
-    void clear() { std::memset(data_, 0, size_t(bytes_)); }
-    operator T *() { return data_; }
-    typename Lanes<T>::Vec *at(Index element) { return reinterpret_cast<typename Lanes<T>::Vec *>(data_ + element); }
-
-   private:
-    Index bytes_;
-    T *data_;
-};
-
-// Denormals cost a hundred cycles each and vanish in any sum; flushed here, the caller's mode restored.
-class FlushDenormals {
-   public:
-#if defined(__x86_64__)
-    FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }
-    ~FlushDenormals() { _mm_setcsr(before_); }
-
-   private:
-    unsigned before_;
-#endif
-};
-
-template <class T>
-struct Exp;
-template <>
-struct Exp<float> {
-    static constexpr int degree = 7, shift = 23;
-    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f;
-    static constexpr float ln2_high = 0.693359375f, ln2_rest = -2.12194440e-4f;
-};
-template <>
-struct Exp<double> {
-    static constexpr int degree = 13, shift = 52;
-    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0;
-    static constexpr double ln2_high = 0.693147180369123816490, ln2_rest = 1.90821492927058770002e-10;
-};
-
-constexpr double INVERSE_FACTORIAL[] = {1.0,          1.0,           1.0 / 2,        1.0 / 6,         1.0 / 24,
-                                        1.0 / 120,    1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
-                                        1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
-
-template <class T>
-inline typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
-    using E = Exp<T>;
-    typedef typename Lanes<T>::Vec Vec;
-    typedef typename Lanes<T>::Bits Bits;
-    x = x < E::low ? E::low - Vec{} : x;
-    x = x > E::high ? E::high - Vec{} : x;
-    const Vec rounded = x * T(1.44269504088896340736) + E::round;  // its last bits are the exponent of the result
-    const Vec n = rounded - E::round;
-    const Vec r = (x - n * E::ln2_high) - n * E::ln2_rest;
-    Vec p = Vec{} + T(INVERSE_FACTORIAL[E::degree]);
-#pragma GCC unroll 16
-    for (int d = E::degree - 1; d >= 0; --d) p = p * r + T(INVERSE_FACTORIAL[d]);
-    return (Vec)((Bits)p + ((Bits)rounded << E::shift));
-}
-
-template <class T>
-inline typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
-    return T(1) / (T(1) + exp_of<T>(-z));
-}
-
-template <class Mask>
-inline bool any(const Mask &mask) {
-    bool found = false;
-    for (size_t lane = 0; lane < sizeof(Mask) / sizeof(mask[0]); ++lane) found |= mask[lane] != 0;
-    return found;
-}
-
-// The coefficients of a product, element (r, q, p) at r * row + q * part + p * step; parts let a sum run over blocks of samples.
-template <class T>
-struct Coefficients {
-    const T *data;
-    Index row, part, step;
-};
-
-// to[r] = from[r] + sum_q sum_p coefficient(r, q, p) * X[q, p]: R rows of W vectors each, the sums in registers.
-template <class T, int R, int W>
-inline void rows(Index parts, Index steps, Coefficients<T> by, const typename Lanes<T>::Vec *X, Index wide,
-                 const typename Lanes<T>::Vec *from, typename Lanes<T>::Vec *to, Index apart) {
-    typedef typename Lanes<T>::Vec Vec;
-    Vec sum[R][W];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-        for (int w = 0; w < W; ++w) sum[r][w] = from[r * apart + w];
-    for (Index q = 0; q < parts; ++q) {
-        const T *coefficient = by.data + q * by.part;
-        for (Index p = 0; p < steps; ++p, X += wide, coefficient += by.step) {
-            Vec x[W];
-#pragma GCC unroll 4
-            for (int w = 0; w < W; ++w) x[w] = X[w];
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) {
-                const T factor = coefficient[r * by.row];
-#pragma GCC unroll 4
-                for (int w = 0; w < W; ++w) sum[r][w] += factor * x[w];
-            }
-        }
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-        for (int w = 0; w < W; ++w) to[r * apart + w] = sum[r][w];
-}
-
-template <class T, int W, int R = height(W)>
-void product(Index count, Index parts, Index steps, Coefficients<T> by, const typename Lanes<T>::Vec *X, Index wide,
-             const typename Lanes<T>::Vec *from, typename Lanes<T>::Vec *to, Index apart) {
-    Index r = 0;
-    for (; r + R <= count; r += R) {
-        rows<T, R, W>(parts, steps, by, X, wide, from + r * apart, to + r * apart, apart);
-        by.data += R * by.row;
-    }
-    if constexpr (R > 1)
-        if (r < count) product<T, W, R - 1>(count - r, parts, steps, by, X, wide, from + r * apart, to + r * apart, apart);
-}
-
-// to (count, columns) += coefficients (count, samples) * X (samples, columns), lanes along the columns.
-template <class T>
-void outer_product(Index count, Index parts, Index steps, Coefficients<T> by, const typename Lanes<T>::Vec *X, Index columns,
-                   typename Lanes<T>::Vec *to) {
-    Index w = 0;
-    for (; w + 3 <= columns; w += 3) product<T, 3>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
-    if (columns - w == 2) product<T, 2>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
-    if (columns - w == 1) product<T, 1>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
-}
 
 // One thread's part of the batch, tile after tile; W vectors of samples in a block.
 template <class T, int W>
@@ -212,9 +51,9 @@ class Worker {
     static constexpr Index N = W * V;  // samples in a block
     static constexpr Index LARGEST = std::max<Index>(1, TILE_BYTES / (W * BYTES));
 
-    Worker(const Call &call, Index first, Index last, bool backward)
-        : p(call), first_(first), last_(last), blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))),
-          shared_(call.G - call.M - 1), columns_((call.F + V - 1) / V), cells_((call.K + V - 1) / V),
+    Worker(const Call &call, Packed<T, W> &weights, Index first, Index last, bool backward)
+        : p(call), ahead_(weights.ahead), back_(weights.back), first_(first), last_(last),
+          blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))), shared_(call.G - call.M - 1), columns_((call.F + V - 1) / V), cells_((call.K + V - 1) / V),
           base(call.G * call.K * blocks_ * N), z(call.F * blocks_ * N), c(call.K * blocks_ * N), u((call.M + call.K) * blocks_ * N),
           m(call.K * blocks_ * N), o(call.K * blocks_ * N), S(call.K * blocks_ * N), live(blocks_ * N), scale(blocks_ * N),
           total(blocks_ * N), dbase(backward ? call.G * call.K * blocks_ * N : 0), dz(backward ? call.F * blocks_ * N : 0),
@@ -260,6 +99,7 @@ class Worker {
 
    private:
     const Call &p;
+    const T *ahead_, *back_;
     Index first_, last_, blocks_, shared_, columns_, cells_;
     Index start_ = 0, count_ = 0;
     // Arrays of a tile are [block][row][N]; base and dbase [G][block][K][N]; zT and gT have samples as rows.
@@ -342,8 +182,7 @@ class Worker {
     static T empty() { return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon(); }
 
     void logits(Index row, Index b) {
-        const T *weights = static_cast<const T *>(p.W) + row * p.K * p.F;
-        product<T, W>(p.K, 1, p.F, {weights, p.F, 0, 1}, z.at(b * p.F * N), W, base.at((row * blocks_ + b) * p.K * N),
+        product<T, W, PACKED>(p.K, 1, p.F, {ahead_ + row * p.K * p.F, 0, 0, 0}, z.at(b * p.F * N), W, base.at((row * blocks_ + b) * p.K * N),
                       S.at(b * p.K * N), W);
     }
 
@@ -353,12 +192,13 @@ class Worker {
         const Index kind = row < p.M ? p.input_norm : p.cell_norm;
         for (int w = 0; w < W; ++w) sum[w] = flat[w] = Vec{};
         Vec *A = S.at(b * p.K * N);
+        const Index K = p.K;
         if (allowed)
             for (Index j = 0; j < p.K; ++j)
                 for (int w = 0; w < W; ++w)
                     if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
         if (kind == RELU)
-            for (Index j = 0; j < p.K; ++j)
+            for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = A[j * W + w] < T(0) ? Vec{} : A[j * W + w];
         else
             for (int w = 0; w < W; ++w) exponential_shares(A + w, kind, sum[w], flat[w]);
@@ -386,18 +226,22 @@ class Worker {
 
     // m += (u_row / n) A, and by the fallback where a row has no taker.
     void share_out(Index row, Index b) {
-        Vec sum[W], flat[W], *A = S.at(b * p.K * N), *to = m.at(b * p.K * N);
+        Vec sum[W], flat[W], part[W], left[W], *A = S.at(b * p.K * N), *to = m.at(b * p.K * N);
         shares(row, b, sum, flat);
+        bool some_dead = false;
         for (int w = 0; w < W; ++w) {
             const auto dead = sum[w] <= T(0);
             const Vec amount = u.at((b * (p.M + p.K) + row) * N)[w] / scale.at(b * N)[w];
-            const Vec part = dead ? Vec{} : amount / sum[w];
-            for (Index j = 0; j < p.K; ++j) to[j * W + w] += part * A[j * W + w];
-            if (any(dead)) {
-                const T *fallback = static_cast<const T *>(p.fallback) + row * p.K;
-                for (Index j = 0; j < p.K; ++j) to[j * W + w] += fallback[j] * (dead ? amount : Vec{});
-            }
+            part[w] = dead ? Vec{} : amount / sum[w];
+            left[w] = dead ? amount : Vec{};
+            some_dead |= any(dead);
         }
+        const Index K = p.K;
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) to[j * W + w] += part[w] * A[j * W + w];
+        const T *fallback = static_cast<const T *>(p.fallback) + row * K;
+        for (Index j = 0; j < K && some_dead; ++j)
+            for (int w = 0; w < W; ++w) to[j * W + w] += fallback[j] * left[w];
     }
 
     void output_gate(Index b) {
@@ -411,7 +255,7 @@ class Worker {
         const Vec *cells = u.at((b * (p.M + p.K) + p.M) * N);
         Vec *to = m.at(b * p.K * N);
         if (p.fixed) {
-            product<T, W>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), 1, 0, p.K}, cells, W, to, to, W);
+            product<T, W, 1>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), 1, 0, p.K}, cells, W, to, to, W);
         } else {
             std::memcpy(to, cells, size_t(p.K * N) * sizeof(T));
         }
@@ -446,39 +290,51 @@ class Worker {
 
     // Gradients of a row's logits, in S from the shares in S; q_row on the way.
     void share_back(Index row, Index b) {
-        Vec sum[W], flat[W], *A = S.at(b * p.K * N), *worth = g.at(b * p.K * N);
-        Vec *down = dbase.at((row * blocks_ + b) * p.K * N);
+        Vec sum[W], flat[W], part[W], *A = S.at(b * p.K * N), *worth = g.at(b * p.K * N);
+        Vec *value = q.at((b * (p.M + p.K) + row) * N), *down = dbase.at((row * blocks_ + b) * p.K * N);
         shares(row, b, sum, flat);
-        const bool relu = (row < p.M ? p.input_norm : p.cell_norm) == RELU;
+        const Index K = p.K;
+        collect(row, A, worth, sum, value);
+        for (int w = 0; w < W; ++w)
+            part[w] = sum[w] <= T(0) ? Vec{} : u.at((b * (p.M + K) + row) * N)[w] / sum[w];
+        if ((row < p.M ? p.input_norm : p.cell_norm) == RELU) {
+            for (Index j = 0; j < K; ++j)
+                for (int w = 0; w < W; ++w) {
+                    const Vec change = part[w] * (worth[j * W + w] - value[w]);
+                    down[j * W + w] += A[j * W + w] = A[j * W + w] > T(0) ? change : Vec{};
+                }
+        } else {
+            for (Index j = 0; j < K; ++j)
+                for (int w = 0; w < W; ++w) {
+                    const Vec share = A[j * W + w], change = part[w] * (worth[j * W + w] - value[w]);
+                    down[j * W + w] += A[j * W + w] = share * (T(1) - flat[w] * share) * change;
+                }
+        }
+    }
+
+    // q_row = sum_j A_j g_j / n, or what the fallback of a dead row is worth.
+    void collect(Index row, const Vec *A, const Vec *worth, const Vec *sum, Vec *value) {
         const T *fallback = static_cast<const T *>(p.fallback) + row * p.K;
+        Vec collected[W] = {};
+        const Index K = p.K;
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) collected[w] += A[j * W + w] * worth[j * W + w];
         for (int w = 0; w < W; ++w) {
             const auto dead = sum[w] <= T(0);
-            Vec collected{}, kept{};
-            for (Index j = 0; j < p.K; ++j) collected += A[j * W + w] * worth[j * W + w];
-            if (any(dead))
-                for (Index j = 0; j < p.K; ++j) kept += fallback[j] * worth[j * W + w];
-            const Vec divisor = dead ? Vec{} + T(1) : sum[w];
-            const Vec value = dead ? kept : collected / divisor;
-            const Vec part = dead ? Vec{} : u.at((b * (p.M + p.K) + row) * N)[w] / divisor;
-            q.at((b * (p.M + p.K) + row) * N)[w] = value;
-            for (Index j = 0; j < p.K; ++j) {
-                const Vec share = A[j * W + w], change = part * (worth[j * W + w] - value);
-                const Vec slope = relu ? (share > T(0) ? change : Vec{}) : share * (T(1) - flat[w] * share) * change;
-                A[j * W + w] = slope;
-                down[j * W + w] += slope;
-            }
+            Vec kept{};
+            for (Index j = 0; j < K && any(dead); ++j) kept += fallback[j] * worth[j * W + w];
+            value[w] = dead ? kept : collected[w] / sum[w];
         }
     }
 
     // From the gradients of a row's logits, in S, to those of features and weights.
     void product_back(Index row) {
-        const T *weights = static_cast<const T *>(p.W) + row * p.K * p.F;
         for (Index b = 0; b < blocks_; ++b) {
             Vec *to = dz.at(b * p.F * N);
-            product<T, W>(p.F, 1, p.K, {weights, 1, 0, p.F}, S.at(b * p.K * N), W, to, to, W);
+            product<T, W, PACKED>(p.F, 1, p.K, {back_ + row * p.K * p.F, 0, 0, 0}, S.at(b * p.K * N), W, to, to, W);
         }
         const Index samples = blocks_ == 1 ? count_ : N;
-        outer_product<T>(p.K, blocks_, samples, {S, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
+        outer_product<T, N>(p.K, blocks_, samples, {S, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
     }
 
     void transpose(const T *from, Index width, T *to, Index padded) {  // [block][width][N] -> (samples, padded)
@@ -505,8 +361,8 @@ class Worker {
             if (p.fixed) {
                 const T *cells = u + (b * (p.M + p.K) + p.M) * N;
                 std::memset(to, 0, size_t(p.K * N) * sizeof(T));
-                product<T, W>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), p.K, 0, 1}, g.at(b * p.K * N), W, to, to, W);
-                outer_product<T>(p.K, 1, N, {cells, N, 0, 1}, gT.at(b * N * cells_ * V), cells_, dfixed.at(0));
+                product<T, W, 0>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), p.K, 0, 1}, g.at(b * p.K * N), W, to, to, W);
+                outer_product<T, N>(p.K, 1, N, {cells, N, 0, 1}, gT.at(b * N * cells_ * V), cells_, dfixed.at(0));
             } else {
                 std::memcpy(to, g.at(b * p.K * N), size_t(p.K * N) * sizeof(T));
             }
@@ -580,10 +436,11 @@ void run(const Call &call, bool backward) {
     using Part = Worker<T, W>;
     const Index blocks = (call.B + Part::N - 1) / Part::N;
     const Index threads = std::max<Index>(1, std::min<Index>(call.threads, blocks));
+    Packed<T, W> weights(static_cast<const T *>(call.W), call.G, call.K, call.F, backward);
     std::vector<std::unique_ptr<Part>> parts;
     for (Index i = 0; i < threads; ++i) {
         const Index from = blocks * i / threads * Part::N, to = std::min<Index>(call.B, blocks * (i + 1) / threads * Part::N);
-        parts.push_back(std::make_unique<Part>(call, from, to, backward));
+        parts.push_back(std::make_unique<Part>(call, weights, from, to, backward));
     }
     auto work = [backward](Part *part) { backward ? part->backward() : part->forward(); };
     std::vector<std::thread> others;

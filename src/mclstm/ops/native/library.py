@@ -67,7 +67,7 @@ def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
         return None, f"cannot be loaded ({error})"
     loaded.mclstm_source.restype = ctypes.c_char_p
     if loaded.mclstm_source() != digest().encode():
-        return None, "built from another kernel.cpp"
+        return None, "built from another source"
     if not loaded.mclstm_runs_here():
         return None, "not for this processor"
     return loaded, ""

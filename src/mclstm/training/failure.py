@@ -1,0 +1,44 @@
+"""An update that went to NaN: kept whole in one file, and done again from it."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.data.windows import Batch
+from mclstm.errors import CheckpointError
+from mclstm.training import checkpoint, state
+from mclstm.training.update import Update, one_update
+
+__all__ = ["keep_failure", "repeat_failure"]
+
+
+def keep_failure(
+    path: Path,
+    model: nn.Module,
+    batch: Batch,
+    weight: Tensor,  # (B, targets)
+    *,
+    update: int,
+    clip: float | None,
+    model_hash: str,
+) -> None:
+    """Weights, batch and loss weights; moments of the optimiser are left out, for it never got to step."""
+    tensors = {f"batch.{name}": value for name, value in batch._asdict().items()} | {"loss.weight": weight}
+    about = {"model_hash": model_hash, "update": update, "clip": clip}
+    checkpoint.save(path, tensors | state.weights_of(model), about)
+
+
+def repeat_failure(path: Path, model: nn.Module, model_hash: str) -> Update:
+    """Do the failing update again with a model of the same config; it fails again, now under your eyes.
+
+    Call it under `torch.autograd.set_detect_anomaly(True)` to be shown the operation that failed first.
+    """
+    tensors, about = checkpoint.load(path, expected=state.weights_of(model), model=model_hash)
+    try:
+        batch = Batch(*(tensors[f"batch.{name}"] for name in Batch._fields))
+        weight, clip = tensors["loss.weight"], about["clip"]
+    except KeyError as error:
+        raise CheckpointError(f"{path} holds no failed update. Give the nan.safetensors of a run.") from error
+    state.put_weights(model, tensors)
+    return one_update(model, torch.optim.SGD(model.parameters(), lr=0.0), batch, weight, 0.0, clip)
