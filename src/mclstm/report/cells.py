@@ -31,7 +31,7 @@ def cell_states(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
         figure = Figure(figsize=(8.0, 0.9 + rows * strip_height(rows)), layout="constrained")
         for at, axis in enumerate(figure.subplots(1, columns, squeeze=False)[0]):
             draw_column(axis, series, series.stores, cells[at * rows : (at + 1) * rows], rows)
-            dated(axis, ticks=max(4, 16 // columns))
+            dated(axis, ticks=max(4, 18 // columns))
             axis.tick_params(labelsize=8 if columns == 1 else 6.5)
             axis.xaxis.offsetText.set_fontsize(8 if columns == 1 else 6.5)
         figure.supylabel(labelled("storage, each cell on its own scale", series.amount_unit), fontsize=8.5)

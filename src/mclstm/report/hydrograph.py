@@ -15,6 +15,7 @@ from mclstm.report.style import COLOURS, OUTLETS, dated, labelled, legend_above,
 __all__ = ["hydrograph"]
 
 LAYERS = 6  # cells drawn on their own; more shades of one colour cannot be told apart
+THIN = 0.4  # points; without an outline a bar narrower than a pixel fades away
 CROWDED = 6000  # points of an area beyond which it is an image inside the SVG
 
 
@@ -48,7 +49,8 @@ def draw_inflow(axis: Axes, series: SiteSeries) -> None:
     first, last = series.span()
     edges = np.concatenate([[first], (series.days[1:] + series.days[:-1]) / 2, [last]])
     axis.stairs(
-        np.nan_to_num(series.inflow), edges, fill=True, color=COLOURS["inflow"],
+        np.nan_to_num(series.inflow), edges, fill=True, facecolor=COLOURS["inflow"],
+        edgecolor=COLOURS["inflow"], linewidth=THIN,
         rasterized=series.days.size > CROWDED,
     )  # fmt: skip
     axis.set_ylim(max(float(np.nanmax(series.inflow, initial=0.0)) * 1.05, 1e-9), 0)

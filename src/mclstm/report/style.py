@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib.style
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 __all__ = [
@@ -61,6 +63,7 @@ STYLE: dict[str, Any] = {
     "text.parse_math": False,
 }
 
+DIGITS = 5  # of a position as a share of the figure
 LONGEST = 60  # characters of a name in a title
 
 
@@ -77,8 +80,23 @@ def rendered(figure: Figure, form: str) -> bytes:
     with styled(), warnings.catch_warnings():
         # A name in a script the font lacks is drawn as boxes: no reason to stop or to alarm.
         warnings.filterwarnings("ignore", message="(?s).*[Gg]lyph.*")
+        settle(figure)
         figure.savefig(into, format=form, metadata={"Date": None} if form == "svg" else None)
     return into.getvalue()
+
+
+def settle(figure: Figure) -> None:
+    """Lay the figure out once and round: the solver's last digits depend on addresses in memory."""
+    if not isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = np.round(axes.get_position(original=True).bounds, DIGITS).tolist()
+        axes.set_position((left, bottom, width, height))
+    for text in figure.texts:
+        x, y = text.get_position()
+        text.set_position((round(x, DIGITS), round(y, DIGITS)))
 
 
 def shown(name: str) -> str:
