@@ -2,12 +2,14 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+# Installing builds the native kernel, so a change of it installs again.
+KERNEL := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h) src/mclstm/ops/native/build.py
 
 .PHONY: env test check format
 
 env: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt setup.py $(KERNEL)
 	python3 -m venv $(VENV)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,dev]"
 	touch $@

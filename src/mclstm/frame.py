@@ -18,8 +18,8 @@ import torch
 import xarray as xr
 from torch import nn
 
+from mclstm.data.frames import from_frames
 from mclstm.data.scaling import Moment, moments
-from mclstm.data.series import from_frames
 from mclstm.data.tables import Roles
 from mclstm.data.windows import tensors
 from mclstm.evaluation.metrics import score

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from mclstm.data.series import covered, from_frames, in_units, names, require_series
-from mclstm.data.tables import Roles
+from mclstm.data.conversion import in_units
+from mclstm.data.frames import from_frames
+from mclstm.data.series import build, covered, names, require_series
+from mclstm.data.tables import Roles, Table
 from mclstm.errors import DataError
 
 ROLES = Roles(mass=("rain",), aux=("temp",), target=("flow",))
@@ -38,7 +40,7 @@ def test_roles_units_and_kinds() -> None:
 
 def test_missing_mass_is_an_error_unless_declared() -> None:
     holes = {"A": frame(rain=[1.0, np.nan, np.nan, 4, 5])}
-    with pytest.raises(DataError, match="site A, column rain: 2 missing values from 2001-01-02"):
+    with pytest.raises(DataError, match="site A, column rain, from 2001-01-02: 2 of 5"):
         from_frames(holes, ROLES)
     zero = from_frames(holes, ROLES, missing_mass="zero")
     line = from_frames(holes, ROLES, missing_mass="interpolate")
@@ -93,12 +95,31 @@ def test_frames_with_mistakes() -> None:
         from_frames({"A": frame().drop(columns="temp")}, ROLES)
     with pytest.raises(DataError, match="not indexed by dates"):
         from_frames({"A": frame().reset_index(drop=True)}, ROLES)
-    with pytest.raises(DataError, match="twice"):
+    with pytest.raises(DataError, match="more than once"):
         from_frames({"A": pd.concat([frame(), frame().iloc[-1:]])}, ROLES)
-    with pytest.raises(DataError, match="regular step"):
+    with pytest.raises(DataError, match="another time"):
         from_frames({"A": frame(), "B": frame().set_axis(DATES + pd.Timedelta("7h13min"))}, ROLES)
-    with pytest.raises(DataError, match="no row"):
+    with pytest.raises(DataError, match="no site"):
         from_frames({}, ROLES)
+
+
+def test_a_frame_is_examined_like_a_file() -> None:
+    for bad, word in ((-1.0, "negative"), (-999.0, "sentinel|stands for missing"), (np.inf, "infinite")):
+        with pytest.raises(DataError, match=word):
+            from_frames({"A": frame(rain=[1.0, bad, 2, 3, 4])}, ROLES)
+    with pytest.raises(DataError, match="not numeric"):
+        from_frames({"A": frame().assign(rain="wet")}, ROLES)
+
+
+def test_noon_and_midnight_are_not_mixed() -> None:
+    """Not even where missing mass may be filled: the axis would have twice the steps."""
+    noon = frame().set_axis(DATES + pd.Timedelta("12h"))
+    with pytest.raises(DataError, match="another time"):
+        from_frames({"A": frame(), "B": noon}, ROLES, missing_mass="zero", missing_aux="interpolate")
+    items = {"A": frame(), "B": noon}.items()
+    tables = [Table(site, "f", item.index, {"rain": item["rain"].to_numpy()}) for site, item in items]
+    with pytest.raises(DataError, match="regular step"):
+        build(tables, Roles(mass=("rain",)), {}, pd.DataFrame(), "zero")
 
 
 CHANGES = {

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mclstm.data.slug import require_site, site_files, slug
 from mclstm.errors import DataError
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_slug_stays_in_its_folder(name: str) -> None:
     made = slug(name)
@@ -20,6 +21,7 @@ def test_slug_stays_in_its_folder(name: str) -> None:
     assert len(made) <= 100
 
 
+@settings(deadline=None)
 @given(st.sets(st.text(max_size=20), max_size=30))
 def test_every_site_its_own_file(sites: set[str]) -> None:
     names = site_files(sites)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mclstm.data.units import convert, factor, known, parse
@@ -67,6 +67,7 @@ def test_an_area_for_each_site() -> None:
     np.testing.assert_allclose(depths, [[86.4] * 3, [43.2] * 3], rtol=4 * EPS)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["m3/s", "ft3/s", "mm/h", "m/day", "kg m-2 s-1", "l/min"]),
     st.sampled_from(["m3/day", "mm/day", "cm/h"]),

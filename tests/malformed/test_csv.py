@@ -52,6 +52,7 @@ CONTENT: dict[str, tuple[str | bytes, list[str], str]] = {
     "decimal commas, semicolons": (
         GOOD.replace(",", ";").replace(".", ","), ROLES, "--decimal"),
     "duplicate columns": (GOOD.replace("temp", "rain", 1), ROLES, "'rain' more than once"),
+    "control character in a column": (GOOD.replace("temp", "te\x1b[2Jmp", 1), ROLES, "control characters"),
     "unnamed column": (GOOD.replace("temp", "", 1), ROLES, "column 3 has no name"),
     "two date columns": (GOOD.replace("temp", "time", 1), ["--mass", "rain"], "'date', 'time'"),
     "two site columns": ("date,site,station,rain\n2001-01-01,A,B,1\n", ["--mass", "rain"], "'station'"),

@@ -144,6 +144,16 @@ def unknown_filter(path: Path) -> None:
         h5py.h5d.create(file.id, b"odd", h5py.h5t.NATIVE_DOUBLE, space, settings)
 
 
+def endless_heap(path: Path) -> None:
+    """Free space of no length in a global heap: the library would walk it for ever."""
+    data = bytearray(path.read_bytes())
+    place = data.index(b"GCOL") + 16
+    while any(data[place : place + 2]):
+        place += 16 + -(-int.from_bytes(data[place + 8 : place + 16], "little") // 8) * 8
+    data[place + 8 : place + 16] = bytes(8)
+    path.write_bytes(data)
+
+
 def plain_hdf5(path: Path) -> None:
     path.unlink()
     with h5py.File(path, "w") as file:
@@ -161,6 +171,7 @@ HOSTILE = {
     "packed bomb": (packed_bomb, "declares"),
     "group in itself": (group_in_itself, "nests"),
     "unknown filter": (unknown_filter, "filter 40000"),
+    "endless heap": (endless_heap, "damaged near byte"),
     "plain HDF5": (plain_hdf5, "data.nc"),
 }
 

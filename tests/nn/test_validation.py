@@ -54,7 +54,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "missing mass": ({"x": put(NAN, (5, 3, 1), (4, 0, 0))}, "x is nan at step 4, sample 0, input 0"),
     "infinite mass": ({"x": put(INF, (5, 3, 1), (0, 0, 0))}, "x is inf at step 0, sample 0, input 0"),
     "missing auxiliary": ({"a": put(NAN, (5, 3, 2), (2, 0, 1))}, "a is nan at step 2, sample 0, input 1"),
-    "infinite static": ({"static": put(INF, (3, 2), (1, 0))}, "a is inf at step 0, sample 1, input 2"),
+    "infinite static": ({"static": put(INF, (3, 2), (1, 0))}, "static is inf at sample 1, input 0"),
     "negative state": ({"c0": put(-1.0, (3, 4), (2, 3))}, "c0 is -1.0 at sample 2, cell 3"),
     "missing state": ({"c0": put(NAN, (3, 4), (0, 0))}, "c0 is nan at sample 0, cell 0"),
     "length too long": ({"lengths": [5, 6, 1]}, r"lengths\[1\] is 6, but the sequences have 5 steps"),

@@ -123,7 +123,8 @@ def _print_table(report: Report) -> None:
 
 
 def _missing_table(report: Report) -> object:
-    """Missing values by site and column, the year with the most of them."""
+    """Missing values by site and column, and in which years."""
+    from rich.markup import escape
     from rich.table import Table
 
     grouped: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -133,5 +134,5 @@ def _missing_table(report: Report) -> object:
     table = Table("site", "column", "missing", "by year", title="missing values")
     for (site, column), years in list(grouped.items())[:SHOWN]:
         shown = ", ".join(f"{year}: {count}" for year, count in years[:12])
-        table.add_row(site, column, str(sum(count for _, count in years)), shown)
+        table.add_row(escape(site), escape(column), str(sum(count for _, count in years)), shown)
     return table

@@ -86,7 +86,9 @@ def _run(verb: str, words: list[str]) -> int:
 
 def _say(message: str, code: int) -> int:
     lines = [line for line in message.splitlines() if line.strip()]
-    print("\n".join(lines[:LONGEST]), file=sys.stderr)
+    # Names in data are foreign text: no escape sequence of theirs reaches the terminal.
+    shown = ["".join(letter if letter.isprintable() else "?" for letter in line) for line in lines[:LONGEST]]
+    print("\n".join(shown), file=sys.stderr)
     return code
 
 

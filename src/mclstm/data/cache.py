@@ -32,13 +32,14 @@ def key(name: str, what: list[str], files: list[Path]) -> Path:
     return folder() / f"{name}-{_digest([VERSION, *what])}-{_digest(stamps)}.nc"
 
 
-def fetch(path: Path) -> tuple[list[Table], dict[str, str]] | None:
-    """The tables and units kept at a path, or None when there are none that can be used."""
+def fetch(path: Path, wanted: tuple[str, ...]) -> tuple[list[Table], dict[str, str]] | None:
+    """The wanted columns (all, if none are named) and their units, or None when they cannot be used."""
     if not path.is_file():
         return None
     try:
         with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as kept:
-            data = kept.load()
+            chosen = [name for name in kept.data_vars if not wanted or name in (*wanted, "file")]
+            data = kept[chosen].load()
         index = pd.DatetimeIndex(data["time"].to_numpy()).as_unit("ns")
         sites, files = data["site"].to_numpy(), data["file"].to_numpy()
         values = {

@@ -10,7 +10,7 @@ from mclstm.data import sentinels
 from mclstm.data.attribute_check import attribute_findings
 from mclstm.data.columns import day
 from mclstm.data.finding import ERROR, WARNING, Finding
-from mclstm.data.steps import grid, is_regular, step_of
+from mclstm.data.steps import aligned, grid, is_regular, step_of
 from mclstm.data.tables import Raw, Roles, Table
 from mclstm.data.unit_check import unit_findings
 
@@ -94,18 +94,14 @@ def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Found:
     if step is None:
         if len(index) > 2:
             odd = np.flatnonzero(np.diff(index.asi8) != np.diff(index.asi8)[0])
-            what, remedy = (
-                "the dates have no regular step",
-                "Aggregate the data to a regular step, such as days",
-            )
+            what = "the dates have no regular step"
+            remedy = "Aggregate the data to a regular step, such as days"
             yield Finding(ERROR, "irregular", what, remedy, first=day(index[odd[0]]), count=len(odd), **place)
         return
     full = grid(index[0], index[-1], step)
     if not len(full):
-        what, remedy = (
-            f"the dates run to {day(index[-1])} in steps of {step}",
-            "Check the first and the last date",
-        )
+        what = f"the dates run to {day(index[-1])} in steps of {step}"
+        remedy = "Check the first and the last date"
         yield Finding(ERROR, "span", what, remedy, first=day(index[0]), **place)
     elif len(full) > len(index):
         lost = full.difference(index)
@@ -182,7 +178,12 @@ def _steps(raw: Raw) -> Found:
         if previous[1] is not None:
             regular[table.site] = (previous[1], table)
     steps = [step for step, _ in regular.values()]
+    first = next(iter(regular), "")
     for site, (step, table) in regular.items():
         if step != steps[0]:
-            what = f"its step is {step}, that of site {next(iter(regular))} is {steps[0]}"
+            what = f"its step is {step}, that of site {first} is {steps[0]}"
             yield Finding(ERROR, "step", what, "Bring all sites to the same step", table.file, site)
+        elif not aligned(regular[first][1].times.min(), table.times.min(), step):
+            what = f"its steps of {step} begin at another time than those of site {first}"
+            remedy = "Shift the dates so that all sites share them"
+            yield Finding(ERROR, "step", what, remedy, table.file, site, "", day(table.times.min()))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
-__all__ = ["grid", "is_regular", "step_of"]
+__all__ = ["aligned", "grid", "is_regular", "step_of"]
 
 CALENDAR = ("MS", "ME", "QS", "YS", "YE")  # steps that are not a fixed length of time
 DAY = 86_400_000_000_000  # nanoseconds
@@ -45,8 +45,21 @@ def is_regular(times: pd.DatetimeIndex, step: str | None = None) -> bool:
 
 def grid(first: pd.Timestamp, last: pd.Timestamp, step: str) -> pd.DatetimeIndex:
     """Every date from first to last; empty when they would be absurdly many."""
-    if step not in CALENDAR:
-        length = np.diff(pd.date_range(first, periods=2, freq=step).as_unit("ns").asi8)[0]
-        if (last.as_unit("ns").value - first.as_unit("ns").value) // length > LONGEST_GRID:
-            return pd.DatetimeIndex([])
+    if step not in CALENDAR and _between(first, last) // _length(first, step) > LONGEST_GRID:
+        return pd.DatetimeIndex([])
     return pd.date_range(first, last, freq=step).as_unit("ns")
+
+
+def aligned(first: pd.Timestamp, other: pd.Timestamp, step: str) -> bool:
+    """Whether two dates lie a whole number of fixed steps apart; calendar steps always do."""
+    return step in CALENDAR or _between(first, other) % _length(first, step) == 0
+
+
+def _between(first: pd.Timestamp, last: pd.Timestamp) -> int:
+    return int(last.as_unit("ns").value) - int(first.as_unit("ns").value)
+
+
+def _length(first: pd.Timestamp, step: str) -> int:
+    """A fixed step in nanoseconds."""
+    one, two = pd.date_range(first, periods=2, freq=step).as_unit("ns").asi8
+    return int(two) - int(one)

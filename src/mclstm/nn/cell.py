@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+import torch
 from torch import Tensor, nn
 
 from mclstm.nn.door import arrange, full_precision
@@ -17,7 +18,6 @@ class MCLSTMCell(nn.Module):
     Takes the sizes and keywords of `MCLSTM` (but backend and batch_first), and its weights:
     `cell.load_state_dict(layer.state_dict())` works both ways.
 
-    >>> import torch
     >>> cell = MCLSTMCell(1, 0, 3)
     >>> h, c = cell(torch.ones(2, 1))
     >>> h, c = cell(torch.ones(2, 1), c=c)
@@ -48,5 +48,6 @@ class MCLSTMCell(nn.Module):
         given = arrange(self.gates, x, a, c, static, None, batch_first=False)
         weights = reference.column_major(self.gates.weights())
         with full_precision(given.x.device):
-            now = reference.step(given.x[0], given.a[0], given.c0, weights, self.gates.form)
+            a = torch.cat([given.a[0], given.s], dim=-1)
+            now = reference.step(given.x[0], a, given.c0, weights, self.gates.form)
         return given.layout.state(now.h), given.layout.state(now.c)

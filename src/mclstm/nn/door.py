@@ -37,10 +37,11 @@ class Layout(NamedTuple):
 
 
 class Arranged(NamedTuple):
-    """Inputs ready for `ops`: static inputs repeated behind the auxiliary ones, padding emptied."""
+    """Inputs ready for `ops`, padding emptied."""
 
     x: Tensor  # (T, B, M)
-    a: Tensor  # (T, B, A + S)
+    a: Tensor  # (T, B, A)
+    s: Tensor  # (B, S)
     c0: Tensor  # (B, K)
     valid: Tensor | None  # (T, B) bool
     layout: Layout
@@ -74,13 +75,13 @@ def arrange(
     valid = None if lengths is None else _valid(lengths, steps, batch, x.device)
     if valid is not None:
         x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
-    a = torch.cat([a, s.expand(steps, batch, -1)], dim=-1)
     c0 = _first_state(c0, gates, batch, layout)
     places = ("step", "sample", "input")
     require_values("x", x, places, negative=gates.form.signed)
     require_values("a", a, places, negative=True)
+    require_values("static", s, places[1:], negative=True)
     require_values("c0", c0, ("sample", "cell"), negative=gates.form.signed)
-    return Arranged(x, a, c0, valid, layout)
+    return Arranged(x, a, s, c0, valid, layout)
 
 
 def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -> Tensor:

@@ -43,7 +43,7 @@ class Flows(NamedTuple):
 
 def flows_of(given: Arranged, weights: Weights, form: Form) -> Flows:
     """Run the reference and keep everything."""
-    done = list(reference.steps(given.x, given.a, given.c0, weights, form, given.valid))
+    done = list(reference.steps(given.x, given.a, given.s, given.c0, weights, form, given.valid))
     batch, cells = given.c0.shape
     empty = reference.Step(
         i=given.x.new_zeros(0, batch, given.x.shape[-1], cells),

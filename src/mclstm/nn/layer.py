@@ -201,7 +201,9 @@ class MCLSTM(nn.Module):
     def _run(self, given: Arranged) -> tuple[Tensor, Tensor]:
         weights, form = self.gates.weights(), self.gates.form
         with full_precision(given.x.device):
-            return dispatch.sequence(self.backend, given.x, given.a, given.c0, weights, form, given.valid)
+            return dispatch.sequence(
+                self.backend, given.x, given.a, given.s, given.c0, weights, form, given.valid
+            )
 
     def extra_repr(self) -> str:
         return f"backend={self.backend}" + (", batch_first=True" if self.batch_first else "")

@@ -34,7 +34,7 @@ class Form(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of an MC-LSTM; F features, in the order a, c / |c|, x, as far as the gates see them."""
+    """The tensors of an MC-LSTM; F features, in the order a, s, c / |c|, x, as far as the gates see them."""
 
     W_i: Tensor  # (M, K, F)
     b_i: Tensor  # (M, K)
@@ -126,7 +126,7 @@ def redistribution_logits(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: W
 def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
     """One step: m = c R + x i, h = o m, c' = m - h, with weights prepared by `column_major`.
 
-    x: (B, M) · a: (B, A) · c: (B, K)
+    x: (B, M) · a: (B, A), static inputs behind the auxiliary ones · c: (B, K)
     """
     z = features(x, a, c, form)
     i = input_gate(affine(z, weights.W_i, weights.b_i), form)
@@ -148,16 +148,16 @@ def column_major(weights: Weights) -> Weights:
 
 
 def steps(
-    x: Tensor, a: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
 ) -> Iterator[Step]:
     """Step by step through a batch of sequences; where `valid` is False nothing moves.
 
-    x: (T, B, M) · a: (T, B, A) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
     """
     weights = column_major(weights)
     c = c0
     for t in range(x.shape[0]):
-        now = step(x[t], a[t], c, weights, form)
+        now = step(x[t], torch.cat([a[t], s], dim=-1), c, weights, form)
         now = now if valid is None else still(now, c, valid[t])
         c = now.c
         yield now
@@ -178,12 +178,12 @@ def still(now: Step, before: Tensor, valid: Tensor) -> Step:
 
 
 def sequence(
-    x: Tensor, a: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K), c[0] the initial state.
 
-    x: (T, B, M) · a: (T, B, A) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
     """
-    done = [(now.h, now.c) for now in steps(x, a, c0, weights, form, valid)]
+    done = [(now.h, now.c) for now in steps(x, a, s, c0, weights, form, valid)]
     h = torch.stack([h for h, _ in done]) if done else c0.new_zeros(0, *c0.shape)
     return h, torch.stack([c0, *(c for _, c in done)])

@@ -22,7 +22,8 @@ NO_FLOW = -999.0
 class Forcing(NamedTuple):
     """The columns of one basin, their units, and its area."""
 
-    frame: pd.DataFrame
+    times: pd.DatetimeIndex
+    values: dict[str, np.ndarray]
     units: dict[str, str]
     area_km2: float
 
@@ -34,20 +35,21 @@ def forcing(path: Path) -> Forcing:
     if len(lines) <= HEADER_LINES or not lines[HEADER_LINES].strip():
         raise DataError(f"{path} ends before the first row of data. Copy the file again.")
     names, units = _header(lines[HEADER_LINES - 1].decode("utf-8", "replace"), path)
-    frame = _numbers(lines[HEADER_LINES], names, path, HEADER_LINES)
-    frame.index = _index(frame, path, HEADER_LINES)
-    return Forcing(frame.drop(columns=DATE_NAMES), units, _area(lines[2], path))
+    columns = _numbers(lines[HEADER_LINES], names, path, HEADER_LINES)
+    times = _index(columns, path, HEADER_LINES)
+    values = {name: column for name, column in columns.items() if name not in DATE_NAMES}
+    return Forcing(times, values, units, _area(lines[2], path))
 
 
 def discharge(path: Path, site: str, area_km2: float) -> pd.Series:
     """Flow in mm/day over the area, NaN where it is -999."""
     data = read_bytes(path)
-    frame = _numbers(data, ["site", *DATE_NAMES[:3], "flow", "flag"], path, 0, text=("flag",))
-    if not site.isdigit() or frame["site"].ne(float(site)).any():
+    columns = _numbers(data, ["site", *DATE_NAMES[:3], "flow", "flag"], path, 0, text=("flag",))
+    if not site.isdigit() or (columns["site"] != float(site)).any():
         raise DataError(f"{path} has lines of another gauge than {site}. Keep one gauge a file.")
-    flow = frame["flow"].to_numpy(np.float64)
+    flow = columns["flow"]
     flow = np.where(flow == NO_FLOW, np.nan, flow * factor("ft3/s", "mm/day", area_km2=area_km2))
-    return pd.Series(flow, index=_index(frame, path, 0), name="discharge")
+    return pd.Series(flow, index=_index(columns, path, 0), name="discharge")
 
 
 def _header(line: str, path: Path) -> tuple[list[str], dict[str, str]]:
@@ -84,16 +86,21 @@ def _area(line: bytes, path: Path) -> float:
 
 def _numbers(
     data: bytes, names: list[str], path: Path, skipped: int, text: tuple[str, ...] = ()
-) -> pd.DataFrame:
+) -> dict[str, np.ndarray]:
     # Neither names nor usecols: with them pandas drops surplus fields in silence. Categories are quick.
     kinds: Any = {number: "category" if name in text else np.float64 for number, name in enumerate(names)}
     try:
-        frame = pd.read_csv(io.BytesIO(data), sep=r"\s+", header=None, dtype=kinds)
+        frame = pd.read_csv(io.BytesIO(data), sep=r"\s+", header=None, dtype=kinds, low_memory=False)
     except (ValueError, pd.errors.ParserError, OverflowError):
         raise _located(data, names, path, skipped, text) from None
-    if frame.shape[1] != len(names) or frame.isna().to_numpy().any() or not data.endswith(b"\n"):
+    whole = frame.shape[1] == len(names) and data.endswith(b"\n")
+    # Columns one by one: operations on whole frames take as long as parsing them.
+    columns = {
+        name: frame[number].to_numpy() for number, name in enumerate(names) if whole and name not in text
+    }
+    if not whole or any(np.isnan(column).any() for column in columns.values()):
         raise _located(data, names, path, skipped, text)
-    return frame.set_axis(names, axis=1)
+    return columns
 
 
 def _located(data: bytes, names: list[str], path: Path, skipped: int, text: tuple[str, ...]) -> DataError:
@@ -115,8 +122,8 @@ def _located(data: bytes, names: list[str], path: Path, skipped: int, text: tupl
     )
 
 
-def _index(frame: pd.DataFrame, path: Path, skipped: int) -> pd.DatetimeIndex:
-    year, month, day = (frame[name].to_numpy(np.float64) for name in DATE_NAMES[:3])
+def _index(columns: dict[str, np.ndarray], path: Path, skipped: int) -> pd.DatetimeIndex:
+    year, month, day = (columns[name] for name in DATE_NAMES[:3])
     plausible = (year >= 1800) & (year <= 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     safe = [
         np.where(plausible, part, fallback).astype(np.int64)

@@ -29,7 +29,7 @@ def load(path: Path, request: Request, product: str = "") -> Raw:
         )
     files = _forcing_files(root, product, request.sites)
     flows = {file.name[:8]: file for file in sorted((root / "usgs_streamflow").rglob("*_streamflow_qc.txt"))}
-    tables, units, found = _all(root, files, flows)
+    tables, units, found = _all(root, files, flows, request.dynamic)
     columns = list(dict.fromkeys(name for table in tables for name in table.values))
     for table in tables if not found else []:  # a file that could not be read is the better explanation
         require_columns(
@@ -74,12 +74,12 @@ def _forcing_files(root: Path, product: str, sites: tuple[str, ...]) -> dict[str
 
 
 def _all(
-    root: Path, files: dict[str, Path], flows: dict[str, Path]
+    root: Path, files: dict[str, Path], flows: dict[str, Path], wanted: tuple[str, ...]
 ) -> tuple[list[Table], dict[str, str], list[Finding]]:
     """Every basin's table, from the cache when nothing has changed since."""
     used = [*files.values(), *(flows[site] for site in files if site in flows)]
     kept = cache.key("camels_us", [str(root.resolve()), *map(str, files.values())], used)
-    cached = cache.fetch(kept)
+    cached = cache.fetch(kept, wanted)
     if cached is not None:
         return *cached, []
     results = [_basin(site, file, flows.get(site)) for site, file in files.items()]
@@ -95,11 +95,10 @@ def _basin(site: str, file: Path, flow: Path | None) -> tuple[Table | None, dict
     """One basin over the days of its forcing: flow beyond them cannot be modelled."""
     try:
         require_site(site, str(file))
-        frame, units, area_km2 = forcing(file)
+        times, values, units, area_km2 = forcing(file)
     except DataError as error:
         return None, {}, [unreadable(str(file), error)]
-    values = {str(name): frame[name].to_numpy() for name in frame.columns}
-    table = Table(site, str(file), pd.DatetimeIndex(frame.index), values)
+    table = Table(site, str(file), times, values)
     if flow is None:
         return table, units, []
     try:

@@ -1,5 +1,7 @@
 """The door for HDF5: refuses links and storage outside the file, foreign filters and absurd sizes unread."""
 
+import mmap
+import struct
 from pathlib import Path
 
 import h5py
@@ -15,11 +17,14 @@ DENSEST = (
     2000  # deflate never packs more than 1032 bytes into one, so more is a bomb or an unwritten variable
 )
 DEEPEST, MOST = 20, 10_000  # nested groups, objects
+HEAP = b"GCOL\x01\0\0\0"  # signature and version of a global heap
+HEAP_HEADER, SMALLEST_HEAP = 16, 4096  # bytes; every object in a heap has a header of the same length
 FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # those HDF5 and h5py bring along; others would load plugins
 
 
 def require_safe(path: Path) -> None:
     """Walk the file without following its links."""
+    _require_sound_heaps(path)
     try:
         with h5py.File(path, "r") as file:
             declared = _walk(file, path, 0, [0])
@@ -34,6 +39,22 @@ def require_safe(path: Path) -> None:
             f"{path} declares {declared / 2**30:.3g} GB of data but is {path.stat().st_size / 2**20:.3g} MB. "
             "Export it again with the dimensions it really has."
         )
+
+
+def _require_sound_heaps(path: Path) -> None:
+    """Refuse a global heap that HDF5 would read for ever: an object of no size, or beyond its heap."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = data.find(HEAP)
+        while start >= 0:
+            size = int.from_bytes(data[start + 8 : start + 16], "little")
+            end = start + size
+            place = start + HEAP_HEADER
+            while size >= SMALLEST_HEAP and end <= len(data) and place + HEAP_HEADER <= end:
+                index, _, _, length = struct.unpack_from("<HHIQ", data, place)
+                place += HEAP_HEADER + -(-length // 8) * 8 if index else length
+                if place > end or (index, length) == (0, 0):
+                    raise DataError(f"{path} is damaged near byte {start}. Copy or export it again.")
+            start = data.find(HEAP, start + 1)
 
 
 def _walk(group: h5py.Group, path: Path, depth: int, seen: list[int]) -> int:

@@ -147,7 +147,12 @@ def _index(data: xr.Dataset, time: str, path: Path) -> pd.DatetimeIndex:
         raise DataError(
             f"{path}: the coordinate {time!r} is empty or has missing dates. Export it with all its dates."
         )
-    return pd.DatetimeIndex(values).as_unit("ns")
+    try:
+        return pd.DatetimeIndex(values).as_unit("ns")
+    except pd.errors.OutOfBoundsDatetime:
+        raise DataError(
+            f"{path}: the coordinate {time!r} has dates beyond 1678 to 2261. Correct them."
+        ) from None
 
 
 def _names(data: xr.Dataset, site: str, path: Path) -> list[str]:

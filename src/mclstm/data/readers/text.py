@@ -44,7 +44,7 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(
             f"{path} cannot be read: {error.strerror}. Check the file and its permissions."
         ) from None
-    if not data.strip():
+    if not data or data.isspace():
         raise DataError(f"{path} is empty. Name a file with data.")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16 text. Save it as UTF-8.")
@@ -120,6 +120,9 @@ def _require_header(row: list[str], path: Path) -> list[str]:
         raise DataError(
             f"{path}: the header names {listed(twice)} more than once. Give every column its own name."
         )
+    odd = [name for name in names if not name.isprintable()]
+    if odd:
+        raise DataError(f"{path}: the column name {odd[0]!r:.60} has control characters. Rename the column.")
     if "" in names:
         raise DataError(f"{path}: column {names.index('') + 1} has no name. Name it in the header line.")
     return row

@@ -1,0 +1,256 @@
+"""The recurrence and its backward pass written by hand: the executable specification of every kernel.
+
+R is never normalised. With A = act(logits) and n_k = sum_j A_kj, the share of row k is A_kj / n_k, so
+
+    m_j = sum_k (u_k / n_k) A_kj        u = [x, c], the mass inputs being further rows
+
+costs M + K divisions, not K². Nothing but h and c is kept for the backward pass, which computes the gates
+again; m is h + c. With g = dL/dm and q_k = dL/du_k
+
+    q_k = sum_j A_kj g_j / n_k          dL/dA_kj = (u_k / n_k) (g_j - q_k)
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from mclstm.ops.normalise import sigmoid
+from mclstm.ops.redistribution import fallback_rows, outer_logits
+from mclstm.ops.reference import Form, normalised_state
+from mclstm.ops.stacked import Stacked, shared_rows
+
+__all__ = ["Gradients", "backward", "forward"]
+
+
+class Gradients(NamedTuple):
+    """What `backward` returns, one for each tensor of the problem that has a gradient."""
+
+    x: Tensor  # (T, B, M)
+    a: Tensor  # (T, B, A)
+    c0: Tensor  # (B, K)
+    W: Tensor  # (G, K, F)
+    base: Tensor  # (B, G, K) or (1, G, K)
+    fixed: Tensor | None  # (K, K)
+
+
+class Shares(NamedTuple):
+    """Rows before their normalisation; N rows a sample, one for each amount of mass to be shared out."""
+
+    A: Tensor  # (B, N, K), row k's share of cell j is A_kj / n_k
+    n: Tensor  # (B, N), 1 for a dead row
+    dead: Tensor | None  # (B, N) bool, rows with no taker (ReLU only): their mass goes by `fallback`
+    fallback: Tensor | None  # (N, K)
+
+
+def shares(logits: Tensor, kind: str, fallback: Tensor | None, mask: Tensor | None) -> Shares:
+    """Un-normalised rows: logits (B, N, K) · fallback (N, K), for ReLU · mask (N, K) bool or None."""
+    if kind == "relu":
+        A = torch.relu(logits if mask is None else logits.masked_fill(~mask, 0.0))
+        n = A.sum(dim=-1)
+        dead = n <= 0
+        return Shares(A, n.masked_fill(dead, 1.0), dead, fallback)
+    values = logsigmoid(logits) if kind == "sigmoid" else logits
+    values = values if mask is None else values.masked_fill(~mask, -torch.inf)
+    A = torch.exp(values - values.amax(dim=-1, keepdim=True).detach())
+    return Shares(A, A.sum(dim=-1), None, None)
+
+
+def shared_out(u: Tensor, rows: Shares) -> Tensor:
+    """m_j = sum_k (u_k / n_k) A_kj: u (B, N) -> (B, K)."""
+    # As fractions of the total, so that a large amount over a small n cannot overflow.
+    total = u.abs().sum(dim=-1, keepdim=True)
+    total = torch.where(total > 0, total, 1.0)
+    w = u / total / rows.n
+    if rows.dead is None or rows.fallback is None:
+        return total * torch.bmm(w.unsqueeze(1), rows.A).squeeze(1)
+    m = total * torch.bmm(w.masked_fill(rows.dead, 0.0).unsqueeze(1), rows.A).squeeze(1)
+    return m + torch.where(rows.dead, u, 0.0) @ rows.fallback
+
+
+def collected(g: Tensor, rows: Shares) -> Tensor:
+    """q_k = sum_j A_kj g_j / n_k, what a unit of mass in row k is worth: g (B, K) -> (B, N)."""
+    q = torch.bmm(rows.A, g.unsqueeze(-1)).squeeze(-1) / rows.n
+    if rows.dead is None or rows.fallback is None:
+        return q
+    return torch.where(rows.dead, g @ rows.fallback.t(), q)
+
+
+def write_logit_gradients(
+    out: Tensor, u: Tensor, g: Tensor, q: Tensor, rows: Shares, logits: Tensor, kind: str
+) -> None:
+    """dL/dlogits = dA/dlogits (u / n) (g - q): out, logits (B, N, K) · u, q (B, N) · g (B, K).
+
+    In place, for these are the largest tensors of a step; the rows are used up.
+    """
+    w = u / rows.n
+    w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
+    torch.sub(g.unsqueeze(1), q.unsqueeze(-1), out=out)
+    out.mul_(w.unsqueeze(-1)).mul_(rows.A.sign_() if kind == "relu" else rows.A)
+    if kind == "sigmoid":
+        out.mul_(sigmoid(-logits))
+
+
+def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
+    """Back through c / |c|_1, and straight through where the stores count as empty: dz, c, result (B, K)."""
+    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+    limits = torch.finfo(c.dtype)
+    stored = total > limits.tiny / limits.eps
+    total = torch.where(stored, total, 1.0)
+    inner = (dz * (c / total)).sum(dim=-1, keepdim=True)
+    return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.signed else 1.0)) / total
+
+
+class Recurrence:
+    """What stays the same over a sequence, prepared once for the steps of `forward` and `backward`."""
+
+    def __init__(self, given: Stacked, form: Form) -> None:
+        self.given, self.form = given, form
+        rows, cells, width = given.W.shape
+        self.sizes = given.x.shape[-1], shared_rows(form, cells), 1
+        self.W = given.W.reshape(rows * cells, width)
+        self.base = given.base.reshape(-1, rows * cells)
+        mask = given.mask
+        everywhere = torch.ones(cells, cells, dtype=torch.bool, device=given.W.device)
+        self.stays = fallback_rows(everywhere if mask is None else mask, given.W.dtype)
+        self.even = torch.full((self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device)
+
+    def features(self, t: int, c: Tensor) -> Tensor:
+        """z_t = [a_t, c / |c|, x_t], as far as the gates see them: c (B, K) -> (B, F)."""
+        state = [normalised_state(c, self.form)] if "state" in self.form.gates_see else []
+        mass = [self.given.x[t]] if "mass" in self.form.gates_see else []
+        return torch.cat([self.given.a[t], *state, *mass], dim=-1)
+
+    def logits(self, z: Tensor) -> tuple[Tensor, ...]:
+        """Of the input gate (B, M, K), of the redistribution (B, K or 2 or 0, K), of the output gate (B, 1, K)."""
+        cells = self.given.W.shape[1]
+        return torch.addmm(self.base, z, self.W.t()).view(len(z), -1, cells).split(self.sizes, dim=1)
+
+    def input_shares(self, logits: Tensor) -> Shares:
+        return shares(logits, self.form.input_norm, self.even, None)
+
+    def cell_logits(self, logits: Tensor) -> Tensor:
+        """The (B, K, K) logits of R, from the (B, K or 2, K) rows it has."""
+        if self.form.redistribution == "dynamic":
+            return logits
+        assert self.given.fixed is not None
+        return outer_logits(logits[:, 0], logits[:, 1], self.given.fixed)
+
+    def cell_shares(self, logits: Tensor) -> Shares:
+        return shares(logits, self.form.redistribution_norm, self.stays, self.given.mask)
+
+    def redistributed(self, c: Tensor, logits: Tensor) -> Tensor:
+        """c R: c (B, K) -> (B, K)."""
+        if logits.shape[1] > 0:
+            return shared_out(c, self.cell_shares(self.cell_logits(logits)))
+        return c if self.given.fixed is None else c @ self.given.fixed
+
+
+def forward(given: Stacked, form: Form) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K); differentiable, like any plain operation."""
+    run = Recurrence(given, form)
+    outflows, stores = [], [given.c0]
+    for t, x in enumerate(given.x.unbind()):
+        c = stores[-1]
+        i, r, o = run.logits(run.features(t, c))
+        m = run.redistributed(c, r) + shared_out(x, run.input_shares(i))
+        h = sigmoid(o.squeeze(1)) * m
+        after = m - h
+        if given.valid is not None:
+            moves = given.valid[t].unsqueeze(-1)
+            h, after = torch.where(moves, h, 0.0), torch.where(moves, after, c)
+        outflows.append(h)
+        stores.append(after)
+    return torch.stack(outflows) if outflows else given.c0.new_zeros(0, *given.c0.shape), torch.stack(stores)
+
+
+class Adjoint:
+    """The sums that a backward pass collects on its way from the last step to the first."""
+
+    def __init__(self, given: Stacked, form: Form) -> None:
+        self.run, self.given, self.form = Recurrence(given, form), given, form
+        rows, cells, _ = given.W.shape
+        self.dlogits = given.W.new_empty(given.c0.shape[0], rows, cells)
+        self.dW = torch.zeros_like(self.run.W)
+        self.dbase = torch.zeros_like(self.run.base)
+        self.dfixed = None if given.fixed is None else torch.zeros_like(given.fixed)
+        self.dx, self.da = torch.empty_like(given.x), torch.empty_like(given.a)
+
+    def step(self, t: int, c: Tensor, m: Tensor, dh: Tensor, dc: Tensor) -> Tensor:
+        """One step back: c (B, K) before it, m (B, K) shared out in it, dh, dc (B, K) -> dL/dc (B, K)."""
+        run, x = self.run, self.given.x[t]
+        z = run.features(t, c)
+        i, r, o_logits = run.logits(z)
+        di, dr, do = self.dlogits.split(run.sizes, dim=1)
+        o = sigmoid(o_logits.squeeze(1))
+        g = dh * o + dc * (1.0 - o)
+        do.squeeze(1).copy_(m * (dh - dc) * o * (1.0 - o))
+        rows = run.input_shares(i)
+        q_x = collected(g, rows)
+        write_logit_gradients(di, x, g, q_x, rows, i, self.form.input_norm)
+        q_c = self.redistribution(c, g, r, dr)
+        return q_c + self.features(t, c, z, q_x)
+
+    def redistribution(self, c: Tensor, g: Tensor, logits: Tensor, dlogits: Tensor) -> Tensor:
+        """Back through c R: c, g (B, K) · logits, dlogits (B, K or 2 or 0, K) -> dL/dc (B, K)."""
+        run, fixed = self.run, self.given.fixed
+        if logits.shape[1] == 0:
+            if fixed is None or self.dfixed is None:
+                return g
+            self.dfixed.addmm_(c.t(), g)
+            return g @ fixed.t()
+        full = run.cell_logits(logits)
+        rows = run.cell_shares(full)
+        q = collected(g, rows)
+        outer = self.form.redistribution == "outer"
+        out = torch.empty_like(full) if outer else dlogits
+        write_logit_gradients(out, c, g, q, rows, full, self.form.redistribution_norm)
+        if outer:
+            self.factors(logits, out, dlogits)
+        return q
+
+    def factors(self, pair: Tensor, dfull: Tensor, dpair: Tensor) -> None:
+        """Back through u_k v_j B_kj: pair, dpair (B, 2, K) · dfull (B, K, K)."""
+        assert self.given.fixed is not None
+        assert self.dfixed is not None
+        u, v = pair.unbind(dim=1)
+        weighted = dfull * self.given.fixed
+        dpair[:, 0] = torch.bmm(weighted, v.unsqueeze(-1)).squeeze(-1)
+        dpair[:, 1] = torch.bmm(u.unsqueeze(1), weighted).squeeze(1)
+        self.dfixed += (dfull * u.unsqueeze(-1) * v.unsqueeze(1)).sum(dim=0)
+
+    def features(self, t: int, c: Tensor, z: Tensor, q_x: Tensor) -> Tensor:
+        """Back through the logits: c (B, K) · z (B, F) · q_x (B, M) -> what of it reaches c, (B, K)."""
+        dlogits = self.dlogits.flatten(start_dim=1)
+        self.dW.addmm_(dlogits.t(), z)
+        self.dbase += dlogits if len(self.dbase) == len(dlogits) else dlogits.sum(dim=0)
+        dz = dlogits @ self.run.W
+        cells = c.shape[-1] if "state" in self.form.gates_see else 0
+        da, dstate, dmass = dz.split([self.da.shape[-1], cells, z.shape[-1] - cells - self.da.shape[-1]], dim=-1)
+        self.da[t] = da
+        self.dx[t] = q_x + dmass if "mass" in self.form.gates_see else q_x
+        return state_gradient(dstate, c, self.form) if cells else torch.zeros_like(c)
+
+
+def backward(
+    given: Stacked, form: Form, h: Tensor, c: Tensor, dh: Tensor | None, dc: Tensor | None
+) -> Gradients:
+    """The gradients of a loss, from those of the outflows and the cells; None stands for zeros.
+
+    h, dh: (T, B, K) · c, dc: (T + 1, B, K)
+    """
+    adjoint = Adjoint(given, form)
+    zeros = torch.zeros_like(given.c0)
+    now = zeros if dc is None else dc[-1]
+    for t in range(len(h) - 1, -1, -1):
+        out, stays = zeros if dh is None else dh[t], None
+        if given.valid is not None:
+            moves = given.valid[t].unsqueeze(-1)
+            stays = torch.where(moves, 0.0, now)
+            out, now = torch.where(moves, out, 0.0), torch.where(moves, now, 0.0)
+        now = adjoint.step(t, c[t], h[t] + c[t + 1], out, now)
+        now = now if stays is None else now + stays
+        now = now if dc is None else now + dc[t]
+    dW, dbase = adjoint.dW.view_as(given.W), adjoint.dbase.view_as(given.base)
+    return Gradients(adjoint.dx, adjoint.da, now, dW, dbase, adjoint.dfixed)

@@ -1,0 +1,113 @@
+// Vectors of float or double, their memory, and the functions of them that the kernel needs.
+// GCC's vector extensions and no intrinsics: one source for every instruction set.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace {
+
+using Index = std::ptrdiff_t;
+
+#if defined(__AVX512F__)
+constexpr Index BYTES = 64;
+#else
+constexpr Index BYTES = 32;
+#endif
+
+template <class T>
+struct Lanes {
+    typedef T Vec __attribute__((vector_size(BYTES), may_alias));
+    using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    typedef Word Bits __attribute__((vector_size(BYTES), may_alias));
+    static constexpr Index V = BYTES / Index(sizeof(T));
+};
+
+template <class T>
+class Buffer {  // zeroed, aligned to whole vectors
+   public:
+    explicit Buffer(Index count) : bytes_((std::max<Index>(count, 1) * Index(sizeof(T)) + 63) / 64 * 64) {
+        data_ = static_cast<T *>(std::aligned_alloc(64, size_t(bytes_)));
+        if (!data_) throw std::bad_alloc();
+        clear();
+    }
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+    ~Buffer() { std::free(data_); }
+    void clear() { std::memset(data_, 0, size_t(bytes_)); }
+    operator T *() { return data_; }
+    typename Lanes<T>::Vec *at(Index element) { return reinterpret_cast<typename Lanes<T>::Vec *>(data_ + element); }
+
+   private:
+    Index bytes_;
+    T *data_;
+};
+
+// Denormals cost a hundred cycles each and vanish in any sum; flushed here, the caller's mode restored.
+class FlushDenormals {
+   public:
+#if defined(__x86_64__)
+    FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }
+    ~FlushDenormals() { _mm_setcsr(before_); }
+
+   private:
+    unsigned before_;
+#endif
+};
+
+template <class T>
+struct Exp;
+template <>
+struct Exp<float> {
+    static constexpr int degree = 7, shift = 23;
+    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f;
+    static constexpr float ln2_high = 0.693359375f, ln2_rest = -2.12194440e-4f;
+};
+template <>
+struct Exp<double> {
+    static constexpr int degree = 13, shift = 52;
+    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0;
+    static constexpr double ln2_high = 0.693147180369123816490, ln2_rest = 1.90821492927058770002e-10;
+};
+
+constexpr double INVERSE_FACTORIAL[] = {1.0,          1.0,           1.0 / 2,        1.0 / 6,         1.0 / 24,
+                                        1.0 / 120,    1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
+                                        1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+
+template <class T>
+inline typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
+    using E = Exp<T>;
+    typedef typename Lanes<T>::Vec Vec;
+    typedef typename Lanes<T>::Bits Bits;
+    x = x < E::low ? E::low - Vec{} : x;
+    x = x > E::high ? E::high - Vec{} : x;
+    const Vec rounded = x * T(1.44269504088896340736) + E::round;  // its last bits are the exponent of the result
+    const Vec n = rounded - E::round;
+    const Vec r = (x - n * E::ln2_high) - n * E::ln2_rest;
+    Vec p = Vec{} + T(INVERSE_FACTORIAL[E::degree]);
+#pragma GCC unroll 16
+    for (int d = E::degree - 1; d >= 0; --d) p = p * r + T(INVERSE_FACTORIAL[d]);
+    return (Vec)((Bits)p + ((Bits)rounded << E::shift));
+}
+
+template <class T>
+inline typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
+    return T(1) / (T(1) + exp_of<T>(-z));
+}
+
+template <class Mask>
+inline bool any(const Mask &mask) {
+    bool found = false;
+    for (size_t lane = 0; lane < sizeof(Mask) / sizeof(mask[0]); ++lane) found |= mask[lane] != 0;
+    return found;
+}
+
+}  // namespace

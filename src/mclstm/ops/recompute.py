@@ -1,0 +1,60 @@
+"""Backend `torch`: one product a step for all gates, nothing kept but h and c; runs wherever torch runs."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mclstm.ops import manual, reference
+from mclstm.ops.reference import Form, Weights
+from mclstm.ops.stacked import Stacked, covered, stack
+
+__all__ = ["again", "sequence"]
+
+
+def again(given: Stacked, form: Form, dh: Tensor | None, dc: Tensor | None) -> list[Tensor | None]:
+    """Gradients that have gradients themselves: the recurrence rerun in plain operations.
+
+    dh: (T, B, K) · dc: (T + 1, B, K) · result: of x, a, c0, W, base, fixed
+    """
+    leaves = [value for value in given[:6] if value is not None]
+    wanted = [value for value in leaves if value.requires_grad]
+    pairs = zip(manual.forward(given, form), (dh, dc), strict=True)
+    outputs = [(value, grad) for value, grad in pairs if grad is not None and value.requires_grad]
+    values, grads = [value for value, _ in outputs], [grad for _, grad in outputs]
+    found = iter(torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True))
+    return [next(found) if value is not None and value.requires_grad else None for value in given[:6]]
+
+
+class Recompute(torch.autograd.Function):
+    """`manual.forward` and `manual.backward` as one differentiable operation."""
+
+    @staticmethod
+    def forward(ctx: Any, form: Form, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
+        given = Stacked(*tensors)  # type: ignore[arg-type]
+        h, c = manual.forward(given, form)
+        ctx.form = form
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*given, h, c)
+        return h, c
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        *tensors, h, c = ctx.saved_tensors
+        given, (dh, dc) = Stacked(*tensors), grads
+        if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
+            return None, *again(given, ctx.form, dh, dc), None, None
+        return None, *manual.backward(given, ctx.form, h, c, dh, dc), None, None
+
+
+def sequence(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K); forms that cannot be stacked run as the reference.
+
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    """
+    if not covered(form):
+        return reference.sequence(x, a, s, c0, weights, form, valid)
+    h, c = Recompute.apply(form, *stack(x, a, s, c0, weights, form, valid))  # type: ignore[no-untyped-call]
+    return h, c

@@ -1,0 +1,1 @@
+"""Numbers become what people look at: figures and tables."""

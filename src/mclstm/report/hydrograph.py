@@ -1,0 +1,152 @@
+"""The hydrograph: inflow from above, flow below it, and beneath both where the mass was and went."""
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from mclstm.report.series import Floats, SiteSeries, Stores, site_series
+from mclstm.report.style import COLOURS, OUTLETS, dated, labelled, legend_above, shown, styled
+
+__all__ = ["hydrograph"]
+
+LAYERS = 6  # cells drawn on their own; more shades of one colour cannot be told apart
+CROWDED = 6000  # points of an area beyond which it is an image inside the SVG
+
+
+def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
+    """Inflow, observed and simulated flow, storage by cell and the cumulative mass balance of one site.
+
+    A model without stores has no storage; its panel of cumulative amounts compares what came in with what
+    it says came out, provided that both have one unit.
+    """
+    series = site_series(predictions, site, target)
+    panels: list[tuple[float, Callable[[Axes, SiteSeries], None]]] = [(1.0, draw_inflow), (2.3, draw_flow)]
+    if series.stores is not None:
+        panels += [(1.4, draw_storage), (2.0, draw_balance)]
+    elif series.unit == series.inflow_unit:
+        panels += [(1.6, draw_amounts)]
+    heights = [height for height, _ in panels]
+    with styled():
+        figure = Figure(figsize=(8.0, 0.9 + 1.15 * sum(heights)), layout="constrained")
+        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+        for axis, (_, draw) in zip(axes, panels, strict=True):
+            draw(axis, series)
+        axes[0].set_xlim(*series.span())
+        dated(axes[-1])
+        figure.suptitle("   ".join(filter(None, [shown(site), series.scores()])), x=0.01, ha="left")
+        figure.align_ylabels(list(axes))
+    return figure
+
+
+def draw_inflow(axis: Axes, series: SiteSeries) -> None:
+    # One outline instead of a bar a step: years of hours stay one shape.
+    first, last = series.span()
+    edges = np.concatenate([[first], (series.days[1:] + series.days[:-1]) / 2, [last]])
+    axis.stairs(
+        np.nan_to_num(series.inflow), edges, fill=True, color=COLOURS["inflow"],
+        rasterized=series.days.size > CROWDED,
+    )  # fmt: skip
+    axis.set_ylim(max(float(np.nanmax(series.inflow, initial=0.0)) * 1.05, 1e-9), 0)
+    axis.set_ylabel(labelled("inflow", series.inflow_unit))
+
+
+def draw_flow(axis: Axes, series: SiteSeries) -> None:
+    if series.has_observations:
+        axis.plot(series.days, series.observed, color=COLOURS["observed"], linewidth=0.9, label="observed")
+    axis.plot(series.days, series.simulated, color=COLOURS["simulated"], linewidth=1.0, label="simulated")
+    axis.set_ylabel(labelled(series.target, series.unit))
+    axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]) if (series.simulated < 0).any() else 0)
+    legend_above(axis)
+
+
+def draw_storage(axis: Axes, series: SiteSeries) -> None:
+    stores = series.stores
+    assert stores is not None
+    layers = storage_layers(stores)
+    axis.stackplot(
+        series.days, [values for _, _, values in layers], labels=[label for label, _, _ in layers],
+        colors=[colour for _, colour, _ in layers], linewidth=0,
+        rasterized=len(layers) * series.days.size > CROWDED,
+    )  # fmt: skip
+    axis.set_ylabel(labelled("storage", series.amount_unit))
+    legend_above(axis, columns=len(layers))
+
+
+def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
+    """Label, colour and storage (T,) from the bottom up: the fullest cells, the others, the trash cell."""
+    cells = [cell for cell in range(stores.storage.shape[1]) if cell != stores.trash_cell]
+    mean = np.nan_to_num(stores.storage).mean(0)
+    ranked = sorted(cells, key=lambda cell: -mean[cell])
+    single = ranked if len(ranked) <= LAYERS else ranked[: LAYERS - 1]
+    rest = [cell for cell in ranked if cell not in single]
+    shades = colormaps["YlGnBu"](np.linspace(0.95, 0.25, len(single) + bool(rest)))
+    named = [(f"cell {cell}", stores.storage[:, cell]) for cell in single]
+    if rest:
+        named.append((f"{len(rest)} others", stores.storage[:, rest].sum(1)))
+    layers = [(label, to_hex(shade), values) for (label, values), shade in zip(named, shades, strict=True)]
+    if stores.trash_cell is not None:
+        trash = stores.storage[:, stores.trash_cell]
+        layers.append((f"trash cell {stores.trash_cell}", COLOURS["trash"], trash))
+    return layers
+
+
+def draw_balance(axis: Axes, series: SiteSeries) -> None:
+    """Storage and all that left, stacked, must reach the line of all that was there and came in."""
+    stores = series.stores
+    assert stores is not None
+    unknown = np.isnan(stores.entered)
+    available = stores.before + np.nancumsum(stores.entered)
+    gone = np.nancumsum(stores.outflow, axis=0)
+    stacked = [stores.storage.sum(1), *gone.T]
+    for values in (available, *stacked):
+        values[unknown] = np.nan
+    colours = outlet_colours(stores.outlets)
+    axis.stackplot(
+        series.days, stacked, labels=["in storage", *(f"left as {name}" for name in stores.outlets)],
+        colors=[COLOURS["storage"], *colours], linewidth=0, alpha=0.85,
+    )  # fmt: skip
+    scaled = not np.array_equal(stores.entered, series.inflow, equal_nan=True)
+    name = f"initial storage + {'scaled inflow' if scaled else 'inflow'}"
+    axis.plot(series.days, available, color=COLOURS["observed"], label=name)
+    if scaled:
+        # Input scaling is the one declared way in which more or less enters than was measured.
+        measured = np.where(unknown, np.nan, stores.before + np.nancumsum(series.inflow))
+        axis.plot(series.days, measured, color=COLOURS["inflow"], dashes=(4, 2), label="inflow as measured")
+    axis.set_ylabel(labelled("cumulative", series.amount_unit))
+    axis.text(
+        0.01, 0.95, residual_note(available, stacked), transform=axis.transAxes, va="top", fontsize=8,
+    )  # fmt: skip
+    axis.set_ylim(bottom=0)
+    legend_above(axis)
+
+
+def outlet_colours(outlets: list[str]) -> list[str]:
+    """Trash in grey, the others in turn."""
+    others = [name for name in outlets if name != "trash"]
+    return [
+        COLOURS["trash"] if name == "trash" else OUTLETS[others.index(name) % len(OUTLETS)]
+        for name in outlets
+    ]
+
+
+def residual_note(available: Floats, stacked: list[Floats]) -> str:
+    """The largest gap between the line and the stack, relative to all that was available."""
+    missing = np.abs(available - np.sum(stacked, axis=0))
+    total = float(np.nanmax(np.abs(available), initial=0.0))
+    share = float(np.nanmax(missing, initial=0.0)) / total if total else 0.0
+    return f"largest residual: {share:.1e} of the total"
+
+
+def draw_amounts(axis: Axes, series: SiteSeries) -> None:
+    both = np.isfinite(series.simulated)
+    for what in ("inflow", "simulated"):
+        values = np.nancumsum(getattr(series, what))
+        values[~both] = np.nan
+        axis.plot(series.days, values, color=COLOURS[what], label=what)
+    axis.set_ylabel(labelled("cumulative", series.amount_unit))
+    legend_above(axis)

@@ -1,0 +1,232 @@
+"""Figures are written where they belong, the same bytes every time, whatever the predictions lack."""
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+import xarray as xr
+
+from mclstm.errors import DataError, StorageError
+from mclstm.report import figures
+from mclstm.report.cells import cell_states
+from mclstm.report.figures import FIGURES, save_figures, telling_sites
+from mclstm.report.hydrograph import hydrograph
+from mclstm.report.learning import learning_curve
+from mclstm.report.scatter import scatter
+from mclstm.report.series import site_series
+from mclstm.report.style import rendered
+from report.predictions import RECORDS, made, without_stores
+
+
+def stems(paths: list[Path]) -> set[str]:
+    return {path.stem for path in paths}
+
+
+@pytest.fixture
+def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the names of files matter, one figure a site is enough."""
+    monkeypatch.setattr(figures, "FIGURES", {"scatter": scatter})
+
+
+def names(predictions: xr.Dataset) -> set[str]:
+    """The figures of site A that have something to show."""
+    return {name for name, _ in figures.drawn(predictions, ["A"])}
+
+
+def test_every_figure_is_written_as_svg_and_png(tmp_path: Path) -> None:
+    written = save_figures(made(), RECORDS, tmp_path)
+    assert stems(written) == {f"{name}-A" for name in FIGURES} | {"learning-curve"}
+    assert sorted(written) == sorted((tmp_path / "figures").iterdir())
+    for path in written:
+        if path.suffix == ".svg":
+            ElementTree.fromstring(path.read_text())
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_rerun_in_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]; from report.predictions import RECORDS, made; "
+        "from mclstm.report.figures import save_figures; save_figures(made(), RECORDS, sys.argv[1]); "
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    here = [path for path in sys.path if path]
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "other"), *here], check=True)
+    with matplotlib.rc_context({"axes.facecolor": "red", "svg.hashsalt": "mine"}):
+        for path in save_figures(made(), RECORDS, tmp_path):
+            assert path.read_bytes() == (tmp_path / "other" / "figures" / path.name).read_bytes()
+        assert matplotlib.rcParams["svg.hashsalt"] == "mine"
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        "../x",
+        "/etc/passwd",
+        "<script>alert(1)</script>",
+        "a b",
+        "$\\frac{",
+        "水位",
+        "a\x00b\n",
+        "..",
+        "x" * 199,
+    ],
+)
+@pytest.mark.usefixtures("one_figure")
+def test_no_site_name_leaves_the_folder_or_breaks_a_figure(tmp_path: Path, site: str) -> None:
+    written = save_figures(made((site,)), [], tmp_path / "run")
+    assert len(written) == 2
+    assert sorted(tmp_path.rglob("*.*")) == sorted(written)
+    assert {path.parent for path in written} == {tmp_path / "run" / "figures"}
+    for path in written:
+        if path.suffix == ".svg":
+            tags = {element.tag.split("}")[-1] for element in ElementTree.fromstring(path.read_text()).iter()}
+            assert "script" not in tags
+
+
+@pytest.mark.usefixtures("one_figure")
+def test_sites_that_differ_in_case_have_files_of_their_own(tmp_path: Path) -> None:
+    written = save_figures(made(("a", "A")), [], tmp_path)
+    assert len({path.name.lower() for path in written}) == len(written) == 4
+
+
+def test_of_many_sites_the_best_the_median_and_the_worst() -> None:
+    predictions = made(tuple(f"s{number:02}" for number in range(100)), steps=30)
+    sites = telling_sites(predictions)
+    scores = [float(site_series(predictions, site).scores().split()[1]) for site in sites]
+    assert len(sites) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 0.9
+    assert telling_sites(predictions.drop_vars("observed")) == ["s00", "s01", "s02"]
+
+
+@pytest.mark.usefixtures("one_figure")
+def test_chosen_sites_only(tmp_path: Path) -> None:
+    assert stems(save_figures(made(("A", "B", "C")), [], tmp_path, ["B"])) == {
+        f"{name}-B" for name in FIGURES
+    }
+    with pytest.raises(DataError, match="no site 'D'"):
+        save_figures(made(), [], tmp_path, ["D"])
+
+
+def test_without_observations_nothing_is_compared() -> None:
+    predictions = made().drop_vars("observed")
+    assert names(predictions) == {"hydrograph-A", "flow-duration-A", "cells-A"}
+    with pytest.raises(DataError, match="no observations"):
+        scatter(predictions, "A")
+
+
+def test_without_stores_no_cells_and_no_balance() -> None:
+    predictions = without_stores(made())
+    assert names(predictions) == {"hydrograph-A", "scatter-A", "flow-duration-A"}
+    assert len(hydrograph(predictions, "A").axes) == 3
+    predictions["simulated"].attrs["units"] = "m3/s"
+    assert len(hydrograph(predictions, "A").axes) == 2, "amounts in two units have no common axis"
+    with pytest.raises(DataError, match="no stores"):
+        cell_states(predictions, "A")
+
+
+def test_several_targets_have_files_of_their_own() -> None:
+    predictions = made()
+    for name in ("simulated", "observed"):
+        values = predictions[name]
+        predictions = predictions.drop_vars(name).assign({f"{name}_a/b": values, f"{name}_flow": 2 * values})
+    assert {"hydrograph-flow-A", "cells-A"} <= names(predictions)
+    assert len(names(predictions)) == 7
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_very_short_periods(steps: int) -> None:
+    for draw in FIGURES.values():
+        assert rendered(draw(made(steps=steps), "A", ""), "png")
+
+
+@pytest.mark.parametrize(("freq", "steps"), [("h", 50), ("15min", 30), ("MS", 30), ("h", 9000), ("YS", 70)])
+def test_other_steps_than_days(freq: str, steps: int) -> None:
+    for draw in FIGURES.values():
+        assert rendered(draw(made(freq=freq, steps=steps, unit="m3/s"), "A", ""), "svg")
+
+
+def test_long_series_and_many_cells_stay_small_files() -> None:
+    predictions = made(freq="h", steps=9000, cells=70)
+    assert len(rendered(hydrograph(predictions, "A"), "svg")) < 3_000_000
+    shown = cell_states(predictions, "A")
+    assert "64 fullest of 70" in shown.get_suptitle()
+
+
+def test_gaps_late_starts_and_zeros() -> None:
+    predictions = made(("A", "B"))
+    for name in ("simulated", "inflow", "entered", "storage", "outflow"):
+        predictions[name][0, :7] = np.nan
+    predictions["storage_before"][0] = np.nan
+    predictions["observed"][0, ::3] = np.nan
+    predictions["observed"][1] = np.nan
+    series = site_series(predictions, "A")
+    assert series.stores is not None
+    known = predictions.isel(site=0, time=7)
+    expected = known["storage"].sum() + known["outflow"].sum() - known["entered"]
+    assert series.stores.before == pytest.approx(float(expected))
+    for site in ("A", "B"):
+        for name, draw in FIGURES.items():
+            if site == "A" or name != "scatter":
+                assert rendered(draw(predictions, site, ""), "png")
+
+
+def test_a_site_without_any_input_is_left_out(tmp_path: Path) -> None:
+    predictions = made()
+    for name in ("simulated", "inflow", "entered", "storage", "outflow", "storage_before"):
+        predictions[name][:] = np.nan
+    assert save_figures(predictions, [], tmp_path) == []
+
+
+def test_nothing_flows_at_all() -> None:
+    predictions = made() * 0.0
+    for draw in FIGURES.values():
+        assert rendered(draw(predictions, "A", ""), "png")
+
+
+def labels(predictions: xr.Dataset) -> list[str]:
+    return [axis.get_ylabel() for axis in hydrograph(predictions, "A").axes]
+
+
+def test_units_stand_on_every_axis() -> None:
+    assert labels(made()) == ["inflow (mm/day)", "flow (mm/day)", "storage (mm)", "cumulative (mm)"]
+    hourly = labels(made(freq="h", unit="m3/s"))
+    assert hourly == ["inflow (m³/s)", "flow (m³/s)", "storage (m³/s × 1 h)", "cumulative (m³/s × 1 h)"]
+
+
+def test_the_balance_shows_what_is_missing_and_what_scaling_added() -> None:
+    predictions = made()
+    note = hydrograph(predictions, "A").axes[-1].texts[0].get_text()
+    assert float(note.split()[2]) < 1e-14
+    broken = predictions.assign(outflow=predictions["outflow"] * 0.5)
+    assert float(hydrograph(broken, "A").axes[-1].texts[0].get_text().split()[2]) > 0.1
+    scaled = predictions.assign(inflow=predictions["inflow"] * 0.5)
+    legend = hydrograph(scaled, "A").axes[-1].get_legend()
+    assert legend is not None
+    assert "inflow as measured" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_learning_curves_of_short_and_partial_journals() -> None:
+    assert len(learning_curve(RECORDS).axes) == 3
+    assert len(learning_curve(RECORDS[1:2]).axes) == 1
+    lstm = [{**record, "mass_error": None} for record in RECORDS]
+    assert len(learning_curve(lstm).axes) == 2
+    for records in (RECORDS, RECORDS[:1], lstm):
+        assert rendered(learning_curve(records), "svg")
+    with pytest.raises(DataError, match="journal holds no loss"):
+        learning_curve([{"update": 3, "loss": None}])
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="Cannot make the folder"):
+        save_figures(made(), [], tmp_path / "file")
+
+
+def test_dates_of_another_century() -> None:
+    assert rendered(hydrograph(made(start="1700-01-01"), "A"), "svg")
