@@ -95,7 +95,7 @@ LIES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a NaN": ({"state.cells": torch.full((1, 3), torch.nan)}, {}, "not finite"),
     "no sites": ({"state.cells": torch.ones(1, 3)}, {"sites": None}, "not a state"),
     "sites that are a number": ({"state.cells": torch.ones(1, 3)}, {"sites": 3}, "not a state"),
-    "other sites": ({"state.cells": torch.ones(1, 3)}, {"sites": ["elsewhere"]}, "no state of site 'brook'"),
+    "other sites": ({"state.cells": torch.ones(2, 3)}, {"sites": ["here", "there"]}, "of site 'brook'"),
     "no date": ({"state.cells": torch.ones(1, 3)}, {"time": None}, "of NaT"),
     "a word for a date": ({"state.cells": torch.ones(1, 3)}, {"time": "soon"}, "not a state"),
     "a date out of range": ({"state.cells": torch.ones(1, 3)}, {"time": "9999-12-31"}, "state"),
