@@ -27,10 +27,13 @@ format: env
 	$(VENV)/bin/ruff format .
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-long-run
+.PHONY: record-properties record-long-run record-kills
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
 
 record-long-run: env
 	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json --figure docs/figures/long_run.svg
+
+record-kills: env
+	$(PYTHON) -m mclstm.experiments.kills --kills 200 --out results/durability/kills.json

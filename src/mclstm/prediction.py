@@ -70,6 +70,8 @@ def load_state(path: Path, run: Loaded, sites: list[str], first: pd.Timestamp, s
         raise CheckpointError(
             f"{path} is a checkpoint, not a state. Give a file made by --state-out."
         ) from error
+    if len(known) == len(sites) == 1 and run.config.data.site is None:
+        known = sites  # a file without a column of sites names its only one, and the next is called otherwise
     absent = [site for site in sites if site not in known]
     if absent:
         raise DataError(f"{path} holds no state of site {absent[0]!r}. Predict it without --state-in.")

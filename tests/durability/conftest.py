@@ -1,12 +1,17 @@
-"""What an undisturbed run ends with, computed once."""
+"""Runs that came to their end, and runs that did not."""
 
+import signal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from mclstm import pipeline
+from mclstm.config import check_config
+from mclstm.errors import Interrupted
 from mclstm.experiments.kills import digests
-from mclstm.experiments.victim import begin, warm_up
+from mclstm.experiments.victim import begin, begun, warm_up
+from mclstm.training.loop import fit
 from support.small_run import brook, brook_config
 
 
@@ -26,6 +31,25 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     process.join()
     assert process.exitcode == 0
     return Whole(raw, digests(folder / "runs"))
+
+
+def stopped_in(update: int, raw: dict[str, Any], root: Path) -> tuple[Path, str]:
+    """A run that got SIGTERM in this process while it did an update, and what it said."""
+
+    def signalled(*arguments: Any, show: Any, **options: Any) -> Any:
+        def shown(done: int, loss: float, error: float | None) -> None:
+            if done == update:
+                signal.raise_signal(signal.SIGTERM)
+
+        return fit(*arguments, show=shown, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "fit", signalled)
+        with pytest.raises(Interrupted) as caught:
+            pipeline.train(check_config(raw), root, quiet=True)
+    run = begun(root)
+    assert run is not None
+    return run, str(caught.value)
 
 
 def ends_identical(raw: dict[str, Any], root: Path, results: dict[str, str]) -> bool:

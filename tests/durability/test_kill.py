@@ -1,10 +1,10 @@
-"""Killed with SIGKILL at random instants and resumed each time, a run ends with the bits of one that was not."""
+"""Killed at random instants and resumed each time, a run ends with the bits of one that was not."""
 
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from durability.conftest import Whole
 from mclstm.experiments.kills import digests, experiment, undisturbed
 from mclstm.experiments.victim import begin, begun, drafts, strike
 from support.small_run import brook, brook_config
@@ -23,7 +23,7 @@ def test_a_dozen_kills_in_training_saving_and_evaluating(tmp_path: Path) -> None
     assert sum(bool(kill.drafts) for kill in kills) >= 2  # died in the middle of a file
 
 
-def test_a_process_that_shares_no_memory_goes_on(tmp_path: Path, whole: Any) -> None:
+def test_a_process_that_shares_no_memory_goes_on(tmp_path: Path, whole: Whole) -> None:
     """All others are forked from one server; this one begins from nothing, as the user's next command."""
     assert strike(begin(whole.raw, tmp_path), tmp_path, "saving", 0.05)
     assert drafts(tmp_path)
@@ -34,6 +34,6 @@ def test_a_process_that_shares_no_memory_goes_on(tmp_path: Path, whole: Any) -> 
     assert not drafts(tmp_path)
 
 
-def test_two_whole_runs_are_the_same_bytes(tmp_path: Path, whole: Any) -> None:
+def test_two_whole_runs_are_the_same_bytes(tmp_path: Path, whole: Whole) -> None:
     raw = brook_config(brook(tmp_path / "brook.csv"), checkpoint_every=7)
     assert undisturbed(raw, tmp_path / "runs")[0] == whole.results

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from mclstm.experiments.long_run import drift
 
 

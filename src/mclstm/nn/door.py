@@ -176,7 +176,7 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
         "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
     )
     expected = "finite" if negative else "finite and >= 0"
-    raise NotFiniteError(f"{name} is {float(value[place])} at {named}; it must be {expected}: {remedy}.")
+    raise NotFiniteError(f"{name} is {value[place].item()} at {named}; it must be {expected}: {remedy}.")
 
 
 @contextmanager
