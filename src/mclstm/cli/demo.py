@@ -14,7 +14,7 @@ __all__ = ["demo"]
 def demo(
     out: Annotated[Path, typer.Option(help="folder in which the runs are made")] = Path("runs"),
     seed: Annotated[int, typer.Option(help="seed of weights and sample order", min=0)] = 0,
-    updates: Annotated[int, typer.Option(help="updates of each model", min=1)] = 200,
+    updates: Annotated[int, typer.Option(help="updates of each model", min=1)] = 300,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

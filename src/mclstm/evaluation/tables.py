@@ -34,7 +34,8 @@ def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -
 
 def median_score(predictions: xr.Dataset, metric: str = "nse") -> float:
     """The median over sites of one metric, sites without a score left out."""
-    values = score_table(predictions, [metric])[metric].to_numpy(np.float64)
+    table = score_table(predictions, [metric])
+    values = table[metric].to_numpy(np.float64) if len(table) else np.zeros(0)
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else float("nan")
 
@@ -54,7 +55,7 @@ def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
         table["added by input scaling"] = entered - table["inflow"]
     for outlet in predictions["outlet"].to_numpy():
         table[f"outflow {outlet}"] = predictions["outflow"].sel(outlet=outlet).sum("time").to_numpy()
-    table["storage before"] = predictions["storage_before"].fillna(0.0).to_numpy()
+    table["storage before"] = predictions["storage_before"].to_numpy()
     stored = predictions["storage"].sum("cell", skipna=False).to_numpy()
     table["storage after"] = [row[np.isfinite(row)][-1] if np.isfinite(row).any() else 0.0 for row in stored]
     available = entered + table["storage before"]

@@ -12,7 +12,7 @@ from mclstm.data.fulda import AREA_KM2, UNITS, fulda
 __all__ = ["Compared", "compare", "demo_config", "summary"]
 
 MODELS: dict[str, dict[str, Any]] = {
-    "mclstm": {"name": "mclstm", "hidden_size": 16},
+    "mclstm": {"name": "mclstm", "hidden_size": 16, "gates_see": ["aux", "state", "mass"]},
     "lstm": {"name": "lstm", "hidden_size": 16},
 }
 
@@ -24,7 +24,7 @@ class Compared(NamedTuple):
     found: pipeline.Evaluated
 
 
-def demo_config(model: str, seed: int = 0, updates: int = 200) -> Config:
+def demo_config(model: str, seed: int = 0, updates: int = 300) -> Config:
     """Precipitation is the mass, temperature and season steer the gates, discharge in mm/day is predicted.
 
     >>> demo_config("mclstm").data.mass
@@ -43,11 +43,8 @@ def demo_config(model: str, seed: int = 0, updates: int = 200) -> Config:
                 "target_unit": "mm/day",
                 "day_of_year": True,
             },
-            "periods": {
-                "train": ["1979-01-01", "1984-12-31"],
-                "validation": ["1985-01-01", "1985-12-31"],
-                "test": ["1986-01-01", "1988-12-31"],
-            },
+            # 1985 varied half as much as the other years: choosing weights by it would be choosing by chance.
+            "periods": {"train": ["1979-01-01", "1984-12-31"], "test": ["1986-01-01", "1988-12-31"]},
             "model": MODELS[model],
             "training": {
                 "scheme": "sequence",
@@ -57,7 +54,7 @@ def demo_config(model: str, seed: int = 0, updates: int = 200) -> Config:
                 "batch_size": 32,
                 "updates": updates,
                 "learning_rate": 0.02,
-                "schedule": {updates * 3 // 4: 0.005},
+                "schedule": {updates * 2 // 3: 0.005},
                 "schedule_by": "update",
                 "loss": "nse",
                 "seed": seed,
@@ -66,7 +63,7 @@ def demo_config(model: str, seed: int = 0, updates: int = 200) -> Config:
     )
 
 
-def compare(root: Path, seed: int = 0, updates: int = 200, quiet: bool = False) -> dict[str, Compared]:
+def compare(root: Path, seed: int = 0, updates: int = 300, quiet: bool = False) -> dict[str, Compared]:
     """Train and evaluate both models below `root`."""
     results = {}
     for model in MODELS:

@@ -29,7 +29,7 @@ class LSTMModel(nn.Module):
 
     def __init__(self, sizes: Sizes, moments: Moments, hidden_size: int, forget_bias: float) -> None:
         super().__init__()
-        self.outlets = tuple(sizes.targets)
+        self.outlets = self.targets = tuple(sizes.targets)
         self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
         self.linear = nn.Linear(hidden_size, len(self.outlets))
         for name, values in moments._asdict().items():

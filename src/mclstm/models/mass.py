@@ -30,10 +30,16 @@ class MassModel(nn.Module):
     """
 
     def __init__(
-        self, layer: MCLSTM, head: nn.Module, memory: AuxMemory | None, scaling: InputScaling | None
+        self,
+        layer: MCLSTM,
+        head: nn.Module,
+        targets: tuple[str, ...],
+        memory: AuxMemory | None = None,
+        scaling: InputScaling | None = None,
     ) -> None:
         super().__init__()
         self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
+        self.targets = targets
 
     @property
     def outlets(self) -> tuple[str, ...]:
@@ -91,7 +97,8 @@ def build_mass(
     scaling = InputScaling(sizes.mass, sizes.aux) if input_scaling else None
     layer = MCLSTM(sizes.mass, seen, hidden_size, static_size=sizes.static, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
-    return MassModel(layer, make_head(head, hidden_size, outlets, trash_cell), memory, scaling)
+    last = make_head(head, hidden_size, outlets, trash_cell)
+    return MassModel(layer, last, tuple(sizes.targets), memory, scaling)
 
 
 def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:

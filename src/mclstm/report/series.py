@@ -8,15 +8,13 @@ import xarray as xr
 from matplotlib.dates import date2num
 from numpy.typing import NDArray
 
-from mclstm.data.units import parse
+from mclstm.data.amounts import amount_unit
 from mclstm.errors import DataError
 from mclstm.evaluation.metrics import score
 
 __all__ = ["SiteSeries", "Stores", "site_series", "targets"]
 
 Floats = NDArray[np.float64]
-
-STEPS = {604800: "week", 86400: "day", 3600: "h", 60: "min", 1: "s"}  # seconds
 
 
 class Stores(NamedTuple):
@@ -134,21 +132,3 @@ def trash_cell(here: xr.Dataset, outlets: list[str]) -> int | None:
         cell = int(here["storage"].attrs["trash_cell"])
         return cell if cell >= 0 else None
     return 0 if "trash" in outlets else None
-
-
-def amount_unit(unit: str, steps: pd.DatetimeIndex) -> str:
-    """The unit of a sum over steps: a rate's time cancels when it is the step, else both are named.
-
-    >>> days = pd.date_range("2001-01-01", periods=3)
-    >>> amount_unit("mm/day", days), amount_unit("m3/s", days), amount_unit("vehicles", days)
-    ('mm', 'm3/s × 1 day', 'vehicles')
-    """
-    rate = parse(unit)
-    lengths = np.diff(steps.as_unit("ns").asi8)
-    if not rate.seconds or not lengths.size:
-        return unit
-    seconds = float(np.median(lengths)) / 1e9
-    if seconds == rate.seconds:
-        return rate.amount
-    size, word = next((item for item in STEPS.items() if seconds % item[0] == 0), (1, "s"))
-    return f"{unit} × {seconds / size:g} {word}"
