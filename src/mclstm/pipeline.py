@@ -93,7 +93,7 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
     if figures:
         from mclstm.report.figures import save_figures
 
-        save_figures(predictions, journal.read(run.folder.journal), run.folder.figures)
+        save_figures(predictions, journal.read(run.folder.journal), run.folder.path)
     return Evaluated(predictions, scores, balance, target)
 
 
