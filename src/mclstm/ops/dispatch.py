@@ -1,7 +1,18 @@
-"""The one table of backends: who computes a sequence."""
+"""The one table of backends: who computes a sequence.
+
+    reference   the paper, equation by equation; any form, any device, any transform of torch
+    torch       recomputes instead of storing; what it does not cover runs as the reference
+    native      the fused CPU kernel; what it does not cover, or a machine without it, runs as `torch`
+    auto        native where it covers the problem and is built, else torch
+
+Deterministic mode: every backend gives the same bits when it is repeated on the same machine with the same
+number of threads. `native` sums what its threads found in a fixed order; `torch` inherits it from torch, on a
+GPU with `torch.use_deterministic_algorithms(True)`. Different backends agree within rounding, not in bits.
+"""
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from mclstm.ops import recompute, reference
@@ -12,11 +23,24 @@ __all__ = ["BACKENDS", "sequence"]
 
 Backend = Callable[[Tensor, Tensor, Tensor, Tensor, Weights, Form, Tensor | None], tuple[Tensor, Tensor]]
 
+
+def fastest(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The fastest backend that can; vmap, jacrev and their like need plain operations.
+
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    """
+    transformed = torch._C._are_functorch_transforms_active()
+    chosen = reference.sequence if transformed else operator.sequence
+    return chosen(x, a, s, c0, weights, form, valid)
+
+
 BACKENDS: dict[str, Backend] = {
-    "auto": operator.sequence,
+    "auto": fastest,
     "reference": reference.sequence,
-    "native": operator.sequence,
     "torch": recompute.sequence,
+    "native": operator.sequence,
 }
 
 

@@ -41,40 +41,43 @@ class Shares(NamedTuple):
     A: Tensor  # (B, N, K), row k's share of cell j is A_kj / n_k
     n: Tensor  # (B, N), 1 for a dead row
     dead: Tensor | None  # (B, N) bool, rows with no taker (ReLU only): their mass goes by `fallback`
-    fallback: Tensor | None  # (N, K)
+    fallback: Tensor  # (N, K)
 
 
-def shares(logits: Tensor, kind: str, fallback: Tensor | None, mask: Tensor | None) -> Shares:
-    """Un-normalised rows: logits (B, N, K) · fallback (N, K), for ReLU · mask (N, K) bool or None."""
-    if kind == "relu":
-        A = torch.relu(logits if mask is None else logits.masked_fill(~mask, 0.0))
-        n = A.sum(dim=-1)
-        dead = n <= 0
-        return Shares(A, n.masked_fill(dead, 1.0), dead, fallback)
-    values = logsigmoid(logits) if kind == "sigmoid" else logits
-    values = values if mask is None else values.masked_fill(~mask, -torch.inf)
-    A = torch.exp(values - values.amax(dim=-1, keepdim=True).detach())
-    return Shares(A, A.sum(dim=-1), None, None)
+def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> Shares:
+    """Un-normalised rows: logits (B, N, K) · fallback (N, K) · mask (N, K) bool or None.
+
+    Where no graph is recorded, ReLU and softmax take the place of the logits: they are the largest tensor.
+    """
+    if torch.is_grad_enabled() or kind == "sigmoid":  # of which the slope needs the logits
+        logits = logsigmoid(logits) if kind == "sigmoid" else logits.clone()
+    if mask is not None:
+        logits.masked_fill_(~mask, 0.0 if kind == "relu" else -torch.inf)
+    if kind != "relu":
+        A = logits.sub_(logits.detach().amax(dim=-1, keepdim=True)).exp_()
+        return Shares(A, A.sum(dim=-1), None, fallback)
+    A = logits.relu_()
+    n = A.sum(dim=-1)
+    dead = n <= 0
+    return Shares(A, n.masked_fill(dead, 1.0), dead, fallback)
 
 
 def shared_out(u: Tensor, rows: Shares) -> Tensor:
     """m_j = sum_k (u_k / n_k) A_kj: u (B, N) -> (B, K)."""
-    # As fractions of the total, so that a large amount over a small n cannot overflow.
-    total = u.abs().sum(dim=-1, keepdim=True)
-    total = torch.where(total > 0, total, 1.0)
-    w = u / total / rows.n
-    if rows.dead is None or rows.fallback is None:
-        return total * torch.bmm(w.unsqueeze(1), rows.A).squeeze(1)
-    m = total * torch.bmm(w.masked_fill(rows.dead, 0.0).unsqueeze(1), rows.A).squeeze(1)
-    return m + torch.where(rows.dead, u, 0.0) @ rows.fallback
+    # Counted in a power of two near the total: exact, and a large amount over a small n cannot overflow.
+    total = u.detach().abs().sum(dim=-1, keepdim=True)
+    unit = torch.ldexp(torch.ones_like(total), torch.frexp(total)[1].clamp(min=-100) - 1)
+    w = u / unit / rows.n
+    w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
+    m = unit * torch.bmm(w.unsqueeze(1), rows.A).squeeze(1)
+    return m if rows.dead is None else m + torch.where(rows.dead, u, 0.0) @ rows.fallback
 
 
 def collected(g: Tensor, rows: Shares) -> Tensor:
     """q_k = sum_j A_kj g_j / n_k, what a unit of mass in row k is worth: g (B, K) -> (B, N)."""
-    q = torch.bmm(rows.A, g.unsqueeze(-1)).squeeze(-1) / rows.n
-    if rows.dead is None or rows.fallback is None:
-        return q
-    return torch.where(rows.dead, g @ rows.fallback.t(), q)
+    # Two columns, of which one is dropped: a product with one takes a path that is three times slower.
+    q = torch.bmm(rows.A, g.unsqueeze(-1).repeat(1, 1, 2))[..., 0] / rows.n
+    return q if rows.dead is None else torch.where(rows.dead, g @ rows.fallback.t(), q)
 
 
 def write_logit_gradients(
@@ -82,12 +85,15 @@ def write_logit_gradients(
 ) -> None:
     """dL/dlogits = dA/dlogits (u / n) (g - q): out, logits (B, N, K) · u, q (B, N) · g (B, K).
 
-    In place, for these are the largest tensors of a step; the rows are used up.
+    In place, for these are the largest tensors of a step.
     """
     w = u / rows.n
     w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
-    torch.sub(g.unsqueeze(1), q.unsqueeze(-1), out=out)
-    out.mul_(w.unsqueeze(-1)).mul_(rows.A.sign_() if kind == "relu" else rows.A)
+    torch.sub(g.unsqueeze(1), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
+    if kind == "relu":
+        torch.ops.aten.threshold_backward.grad_input(out, rows.A, 0.0, grad_input=out)
+    else:
+        out.mul_(rows.A)
     if kind == "sigmoid":
         out.mul_(sigmoid(-logits))
 
@@ -109,7 +115,7 @@ class Recurrence:
         self.given, self.form = given, form
         rows, cells, width = given.W.shape
         self.sizes = given.x.shape[-1], shared_rows(form, cells), 1
-        self.W = given.W.reshape(rows * cells, width)
+        self.W = given.W.reshape(rows * cells, width).t().contiguous().t()
         self.base = given.base.reshape(-1, rows * cells)
         mask = given.mask
         everywhere = torch.ones(cells, cells, dtype=torch.bool, device=given.W.device)
@@ -117,6 +123,9 @@ class Recurrence:
         self.even = torch.full(
             (self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device
         )
+        # One buffer for the logits of all steps, unless a graph is recorded that has to keep them.
+        shape = (given.c0.shape[0], rows * cells)
+        self.buffer = None if torch.is_grad_enabled() else given.W.new_empty(shape)
 
     def features(self, t: int, c: Tensor) -> Tensor:
         """z_t = [a_t, c / |c|, x_t], as far as the gates see them: c (B, K) -> (B, F)."""
@@ -125,9 +134,9 @@ class Recurrence:
         return torch.cat([self.given.a[t], *state, *mass], dim=-1)
 
     def logits(self, z: Tensor) -> tuple[Tensor, ...]:
-        """Of the input gate (B, M, K), of the redistribution (B, K or 2 or 0, K), of the output gate (B, 1, K)."""
-        cells = self.given.W.shape[1]
-        return torch.addmm(self.base, z, self.W.t()).view(len(z), -1, cells).split(self.sizes, dim=1)
+        """Of input gate (B, M, K), redistribution (B, K or 2 or 0, K) and output gate (B, 1, K)."""
+        logits = torch.addmm(self.base, z, self.W.t(), out=self.buffer)
+        return logits.view(len(z), *self.given.W.shape[:2]).split_with_sizes(self.sizes, dim=1)
 
     def input_shares(self, logits: Tensor) -> Shares:
         return shares(logits, self.form.input_norm, self.even, None)
@@ -184,7 +193,7 @@ class Adjoint:
         run, x = self.run, self.given.x[t]
         z = run.features(t, c)
         i, r, o_logits = run.logits(z)
-        di, dr, do = self.dlogits.split(run.sizes, dim=1)
+        di, dr, do = self.dlogits.split_with_sizes(run.sizes, dim=1)
         o = sigmoid(o_logits.squeeze(1))
         g = dh * o + dc * (1.0 - o)
         do.squeeze(1).copy_(m * (dh - dc) * o * (1.0 - o))
@@ -229,7 +238,7 @@ class Adjoint:
         self.dbase += dlogits if len(self.dbase) == len(dlogits) else dlogits.sum(dim=0)
         dz = dlogits @ self.run.W
         cells = c.shape[-1] if "state" in self.form.gates_see else 0
-        da, dstate, dmass = dz.split(
+        da, dstate, dmass = dz.split_with_sizes(
             [self.da.shape[-1], cells, z.shape[-1] - cells - self.da.shape[-1]], dim=-1
         )
         self.da[t] = da

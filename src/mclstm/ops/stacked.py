@@ -20,7 +20,7 @@ COVERED = ("dynamic", "static", "outer", "identity")
 
 
 class Stacked(NamedTuple):
-    """One sequence's problem; F features that change, in the order a, c / |c|, x, as far as gates see them."""
+    """One sequence's problem; F features that change, in the order a, c / |c|, x, as far as they are seen."""
 
     x: Tensor  # (T, B, M)
     a: Tensor  # (T, B, A), nothing of it (A = 0) where the gates do not see it
@@ -33,7 +33,7 @@ class Stacked(NamedTuple):
 
 
 def covered(form: Form) -> bool:
-    """Whether this form can be stacked: neither a module's redistribution, nor an ablation, nor batch norm."""
+    """Whether a form can be stacked: no module as redistribution, no ablation, no batch norm of states."""
     return form.redistribution in COVERED and form.state_norm == "sample" and not form.not_conserving
 
 
@@ -57,7 +57,7 @@ def stack(
     if "aux" not in form.gates_see:
         a = a[..., :0]
     elif s.shape[-1] > 0:
-        W_a, W_s, W_rest = W.split(
+        W_a, W_s, W_rest = W.split_with_sizes(
             [a.shape[-1], s.shape[-1], W.shape[-1] - a.shape[-1] - s.shape[-1]], dim=-1
         )
         W = torch.cat([W_a, W_rest], dim=-1)

@@ -1,8 +1,7 @@
 """Builds the kernel, once for each instruction set; needs no package but Python's own.
 
 setup.py runs this when the package is built, `python -m mclstm.ops.native.build` runs it by hand. A machine
-without a compiler still gets a working package: what went wrong is written to FAILURE, and the `torch` backend
-takes over.
+without a compiler still gets a working package: what went wrong is written to FAILURE, `torch` takes over.
 """
 
 import hashlib
@@ -36,14 +35,14 @@ def build(directory: Path) -> str | None:
     """Build every library into `directory`; returns, and writes down, what went wrong, or None."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FAILURE).unlink(missing_ok=True)
-    failure = None
-    if platform.machine() not in ("x86_64", "AMD64"):
-        failure = f"The kernel is built for x86-64 only, this machine is {platform.machine()}."
-    for name, flag in {} if failure else TARGETS.items():
-        failure = failure or _compile(directory / name, flag)
-    if failure is not None:
-        (directory / FAILURE).write_text(failure)
-    return failure
+    if platform.machine() in ("x86_64", "AMD64"):
+        tried = [_compile(directory / name, flag) for name, flag in TARGETS.items()]
+    else:
+        tried = [f"The kernel is built for x86-64 only, this machine is {platform.machine()}."]
+    failures = "\n".join(dict.fromkeys(message for message in tried if message is not None))
+    if failures:
+        (directory / FAILURE).write_text(failures)
+    return failures or None
 
 
 def _compile(target: Path, flag: str) -> str | None:

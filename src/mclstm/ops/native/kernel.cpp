@@ -18,7 +18,7 @@
 #endif
 
 extern "C" {
-// One call; every array is contiguous and of the type that `wide` says. Mirrored field by field in native/call.py.
+// One call; every array is contiguous and of the type that `wide` says. Mirrored field by field in native/library.py.
 struct Call {
     int64_t T, B, M, A, K, G, F;
     int64_t wide;                   // 0: float32, 1: float64

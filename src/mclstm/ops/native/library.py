@@ -9,10 +9,44 @@ from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest
 
 __all__ = ["Call", "Status", "library", "status"]
 
-SIZES = ("T", "B", "M", "A", "K", "G", "F", "wide", "input_norm", "cell_norm")
-SIZES += ("sees_state", "sees_mass", "is_signed", "own_base", "threads")
-ARRAYS = ("x", "a", "c0", "W", "base", "fixed", "fallback", "mask", "valid", "h", "c", "dh", "dc")
-ARRAYS += ("dx", "da", "dc0", "dW", "dbase", "dfixed")
+SIZES = [
+    "T",
+    "B",
+    "M",
+    "A",
+    "K",
+    "G",
+    "F",
+    "wide",
+    "input_norm",
+    "cell_norm",
+    "sees_state",
+    "sees_mass",
+    "is_signed",
+    "own_base",
+    "threads",
+]
+ARRAYS = [
+    "x",
+    "a",
+    "c0",
+    "W",
+    "base",
+    "fixed",
+    "fallback",
+    "mask",
+    "valid",
+    "h",
+    "c",
+    "dh",
+    "dc",
+    "dx",
+    "da",
+    "dc0",
+    "dW",
+    "dbase",
+    "dfixed",
+]
 REBUILD = "run `python -m mclstm.ops.native.build` (needs g++), or use backend='torch'"
 
 

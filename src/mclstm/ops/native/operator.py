@@ -1,4 +1,4 @@
-"""The kernel as a torch operator, with gradients, fake tensors, and plain operations for second derivatives."""
+"""The kernel as a torch operator: gradients, fake tensors, and plain operations for second derivatives."""
 
 import ctypes
 import json
@@ -47,7 +47,7 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
         sees_state="state" in form.gates_see,
         sees_mass="mass" in form.gates_see,
         is_signed=form.signed,
-        own_base=given.base.shape[0] > 1,
+        own_base=given.base.shape[0] != 1,
         threads=max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)),
     )
     arrays = given._asdict() | {"fallback": torch.cat([even, stays])}

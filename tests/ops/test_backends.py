@@ -1,0 +1,227 @@
+"""The fast backends against the reference: random cases, conservation, repetition, derivatives."""
+
+import copy
+import os
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck, gradgradcheck
+
+from mclstm import MCLSTM
+from mclstm.ops import dispatch, manual
+from mclstm.ops.ledger import ledger
+from mclstm.ops.native import operator
+from mclstm.ops.native.library import library
+from mclstm.ops.stacked import covered, stack
+from support.cases import Case, Results, draw, run
+from support.variants import ABLATIONS, VARIANTS, Hypernetwork, build, inputs
+
+LONG = os.environ.get("MCLSTM_LONG") == "1"
+BLOCKS, CASES = 10, 2000 if LONG else 300
+FAST = ("torch", "native")
+
+
+def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
+    """Largest error of each tensor, relative to its largest value.
+
+    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them.
+    """
+    sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
+    floor = 0.1 * max(sizes.values())
+    return {
+        name: (found[name].double() - exact[name]).abs().max().item() / max(size, floor)
+        for name, size in sizes.items()
+        if max(size, floor) > 0
+    }
+
+
+def assert_close(found: Results, exact: Results, own: Results, eps: float, steps: int) -> None:
+    """`own` is what the reference makes of the problem in the same precision."""
+    for part, factor in ((0, 8.0), (1, 64.0)):
+        theirs = errors(own[part], exact[part])
+        for name, error in errors(found[part], exact[part]).items():
+            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name])
+            assert error <= bound, f"{name}: {error:.2e} > {bound:.2e}"
+
+
+def in_float32(case: Case) -> Case:
+    """The same numbers after rounding, so that only the arithmetic differs."""
+    layer = copy.deepcopy(case.layer).float().double()
+    rounded = {name: value.float().double() for name, value in case.inputs.items()}
+    return case._replace(
+        layer=layer,
+        inputs=rounded,
+        weight_h=case.weight_h.float().double(),
+        weight_c=case.weight_c.float().double(),
+    )
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_cases(block: int) -> None:
+    for seed in range(block, CASES, BLOCKS):
+        case = in_float32(draw(seed))
+        steps, cells = case.weight_h.shape[0], case.weight_h.shape[-1]
+        exact = run(case, "reference", torch.float64)
+        for dtype in (torch.float64, torch.float32):
+            own = exact if dtype == torch.float64 else run(case, "reference", dtype)
+            for backend in FAST:
+                found, eps = run(case, backend, dtype), torch.finfo(dtype).eps
+                assert_close(found, exact, own, eps, steps)
+                if case.lengths is None:
+                    book = ledger(case.inputs["x"], found.forward["h"], found.forward["c"])
+                    assert book.error.max() <= 4.0 * eps * (steps + cells)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_manual_gradients_are_those_of_autograd(name: str) -> None:
+    layer, (x, a, s) = build(name, cells=3), inputs(steps=4)
+    weights, form = layer.gates.weights(), layer.gates.form
+    if not covered(form):
+        return
+    c0 = torch.rand(3, 3, dtype=torch.float64)
+    given = stack(x, a, s, c0, weights, form, torch.rand(4, 3) < 0.8)
+    leaves = [None if value is None else value.detach().requires_grad_() for value in given[:6]]
+    given = given._replace(**dict(zip(given._fields[:6], leaves, strict=True)))
+    h, c = manual.forward(given, form)
+    dh, dc = torch.randn_like(h), torch.randn_like(c)
+    present = [value for value in leaves if value is not None]
+    wanted = torch.autograd.grad((h, c), present, (dh, dc), allow_unused=True)
+    with torch.no_grad():
+        found = [value for value in manual.backward(given, form, h, c, dh, dc) if value is not None]
+    for one, other in zip(found, wanted, strict=True):
+        assert torch.allclose(one, torch.zeros_like(one) if other is None else other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("backend", FAST)
+def test_repetition_gives_the_same_bits(backend: str, threads: int) -> None:
+    layer = build("hydrology", cells=24, dtype=torch.float32, backend=backend)
+    x, a, s = inputs(steps=12, batch=150, dtype=torch.float32)
+    torch.set_num_threads(threads)
+    first: list[Tensor] | None = None
+    for _ in range(100 if LONG else 5):
+        h, c = layer(x, a, static=s)
+        again = [h, c, *torch.autograd.grad(h.square().sum(), list(layer.parameters()))]
+        first = again if first is None else first
+        assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("backend", ["reference", *FAST])
+@pytest.mark.parametrize(
+    "name", ["dynamic", "hydrology", "static", "outer", "identity", "masked-relu", "signed"]
+)
+def test_derivatives(name: str, backend: str) -> None:
+    layer, (x, a, s) = build(name, cells=3, backend=backend), inputs(steps=2, batch=2)
+    names = [name for name, _ in layer.named_parameters()]
+    c0 = torch.rand(2, 3, dtype=torch.float64) + 0.1
+    values = [parameter.detach().clone() for parameter in layer.parameters()]
+
+    def function(x: Tensor, a: Tensor, c0: Tensor, s: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
+        weights = dict(zip(names, values, strict=True))
+        result: tuple[Tensor, ...] = torch.func.functional_call(layer, weights, (x, a, c0), {"static": s})
+        return result
+
+    given = [value.requires_grad_() for value in (x, a, c0, s, *values)]
+    assert gradcheck(function, given)
+    assert gradgradcheck(function, given, fast_mode=True)
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize("name", ["dynamic", "hydrology", "static"])
+def test_padding_changes_nothing(name: str, backend: str) -> None:
+    layer, (x, a, s) = build(name, backend=backend), inputs(steps=6, batch=19)
+    lengths = torch.arange(19) % 7
+    h, c = layer(x, a, static=s, lengths=lengths)
+    together = torch.autograd.grad(h.square().sum() + c.square().sum(), list(layer.parameters()))
+    alone = [torch.zeros_like(grad) for grad in together]
+    for n, length in enumerate(lengths.tolist()):
+        h_n, c_n = layer(x[:length, n], a[:length, n], static=s[n])
+        assert torch.allclose(h[:length, n], h_n, atol=1e-14)
+        assert torch.allclose(c[n], c_n, atol=1e-14)
+        assert not h[length:, n].any()
+        grads = torch.autograd.grad(
+            h_n.square().sum() + c_n.square().sum(), list(layer.parameters()), allow_unused=True
+        )
+        alone = [sum_ if grad is None else sum_ + grad for sum_, grad in zip(alone, grads, strict=True)]
+    for one, other in zip(together, alone, strict=True):
+        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", dispatch.BACKENDS)
+def test_flows_and_audit_agree_with_every_backend(backend: str) -> None:
+    layer, (x, a, s) = build("hydrology", backend=backend), inputs()
+    h, c = layer.trajectory(x, a, static=s)
+    flows = layer.audit(x, a, static=s)
+    assert torch.allclose(flows.h, h)
+    assert torch.allclose(flows.c, c)
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"redistribution": Hypernetwork(4)},
+        {"redistribution": "outer"},
+        {"state_norm": "batch"},
+        *({"not_conserving": (name,)} for name in ABLATIONS),
+    ],
+    ids=str,
+)
+def test_what_is_not_covered_falls_back(backend: str, options: dict[str, object]) -> None:
+    layer, (x, a, s) = build("dynamic", backend=backend, **options), inputs()
+    assert not operator.runs(layer.gates.form, x)
+    h, _ = layer(x, a, static=s)
+    layer.backend = "reference"
+    assert torch.allclose(h, layer(x, a, static=s)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("backend", FAST)
+def test_extreme_amounts_and_logits_conserve(backend: str, dtype: torch.dtype) -> None:
+    eps = torch.finfo(dtype).eps
+    for norm in ("softmax", "sigmoid", "relu"):
+        layer = MCLSTM(2, 0, 5, redistribution_norm=norm, input_norm=norm, backend=backend, dtype=dtype)  # type: ignore[arg-type]
+        for amount in (0.0, 1e-30, 1.0, 1e30):
+            for logit in (-1e4, -60.0, 1e-9, 1e4):
+                with torch.no_grad():
+                    layer.gates.B_r.copy_(logit * torch.rand(5, 5))
+                    layer.gates.b_i.copy_(logit * torch.rand(2, 5))
+                x = amount * torch.rand(30, 3, 2, dtype=dtype)
+                h, c = layer.trajectory(x)
+                assert bool((h >= 0).all() and (c >= 0).all())
+                assert ledger(x, h, c).error.max() <= 4.0 * eps * 35
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0)], ids=str)
+@pytest.mark.parametrize("backend", FAST)
+def test_empty_sequences_and_batches(backend: str, shape: tuple[int, int]) -> None:
+    layer, (x, a, s) = build("hydrology", backend=backend), inputs(*shape)
+    h, c = layer(x, a, static=s)
+    assert h.shape == (*shape, 4)
+    assert c.shape == (shape[1], 4)
+    torch.autograd.grad(h.sum() + c.sum(), list(layer.parameters()), allow_unused=True)
+
+
+@pytest.mark.skipif(library() is None, reason="the kernel is not built")
+def test_the_operator_is_well_registered() -> None:
+    layer, (x, a, s) = build("hydrology"), inputs()
+    form = layer.gates.form
+    given = stack(x, a, s, torch.rand(3, 4, dtype=torch.float64), layer.gates.weights(), form, None)
+    given = given._replace(W=given.W.detach().requires_grad_(), base=given.base.detach())
+    torch.library.opcheck(operator.native_sequence, (*given, operator.json.dumps(form)))
+
+
+@pytest.mark.skipif(library() is None, reason="the kernel is not built")
+def test_nan_weights_are_not_hidden() -> None:
+    layer, (x, a, s) = build("hydrology", backend="native"), inputs()
+    with torch.no_grad():
+        layer.gates.W_r.fill_(torch.nan)
+    assert layer(x, a, static=s)[0].isnan().any()
+
+
+def test_auto_works_under_transforms() -> None:
+    layer, (x, a, s) = build("static", backend="auto"), inputs(steps=2, batch=2)
+    jacobian = torch.func.jacrev(lambda x: layer(x, a, static=s)[0].sum(dim=(0, 2)))(x)
+    assert jacobian.shape == (2, 2, 2, 2)
+    assert not jacobian[0, :, 1].any()

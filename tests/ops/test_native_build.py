@@ -1,0 +1,81 @@
+"""The kernel's source and building: no warnings, clean under sanitizers, a package that works without."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from mclstm.ops.native import build as building
+from mclstm.ops.native import library, operator
+from support.variants import build, inputs
+
+DRIVER = Path(__file__).with_name("native_driver.cpp")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c++17", "-pthread", f"-I{building.SOURCE.parent}")
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here")
+
+
+def compiled(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    line = ["g++", *STRICT, *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@needs_compiler
+@pytest.mark.parametrize("flag", building.TARGETS.values())
+def test_the_source_compiles_without_warnings(flag: str) -> None:
+    done = compiled(flag, "-fsyntax-only", building.SOURCE)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_compiler
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "driver"
+    checks = "-fsanitize=address,undefined,float-cast-overflow"
+    done = compiled(
+        "-march=x86-64-v3", "-O1", "-g", checks, "-fno-sanitize-recover=all", DRIVER, "-o", program
+    )
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_missing_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    failure = building.build(tmp_path)
+    assert failure is not None
+    assert "no-such-compiler" in failure
+    found = library._search(tmp_path)[1]
+    assert not found.available
+    assert found.reason is not None
+    for words in ("not built", "no-such-compiler", "python -m mclstm.ops.native.build", "backend='torch'"):
+        assert words in found.reason
+
+
+def test_a_broken_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "false")
+    assert "exit code 1" in (building.build(tmp_path) or "")
+    assert not list(tmp_path.glob("*.so"))
+
+
+def test_without_the_kernel_torch_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, (x, a, s) = build("hydrology", backend="native"), inputs()
+    expected = layer(x, a, static=s)[0]
+    monkeypatch.setattr(operator, "library", lambda: None)
+    assert torch.allclose(layer(x, a, static=s)[0], expected)
+
+
+@needs_compiler
+def test_a_stale_library_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.cpp"
+    empty.write_text(
+        'extern "C" { const char *mclstm_source() { return "old"; } int mclstm_runs_here() { return 1; } }'
+    )
+    target = tmp_path / next(iter(building.TARGETS))
+    assert compiled("-fPIC", "-shared", empty, "-o", target).returncode == 0
+    assert "built from another source" in (library._search(tmp_path)[1].reason or "")
+
+
+def test_status_says_which_library_runs() -> None:
+    found = library.status()
+    assert found.available == (found.library in building.TARGETS)
