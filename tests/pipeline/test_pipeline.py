@@ -92,9 +92,8 @@ def test_predictions_have_units_and_the_scores_are_theirs(run: Path) -> None:
     assert found["simulated"].dims == ("site", "time")
     assert found["storage"].dims == ("site", "time", "cell")
     assert found["outflow"].dims == ("site", "time", "outlet")
-    assert {found[name].attrs["units"] for name in ("simulated", "observed", "storage", "inflow")} == {
-        "mm/day"
-    }
+    assert {found[name].attrs["units"] for name in ("simulated", "observed", "inflow")} == {"mm/day"}
+    assert {found[name].attrs["units"] for name in ("storage", "residual")} == {"mm"}
     simulated, observed = (found[name].to_numpy()[0] for name in ("simulated", "observed"))
     scores = pd.read_csv(run / "evaluation/test/metrics.csv").iloc[0]
     assert scores["nse"] == pytest.approx(nse(simulated, observed), abs=1e-9)

@@ -8,10 +8,14 @@ from mclstm.experiments.long_run import drift
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("closed", [True, False])
-@pytest.mark.parametrize("redistribution", ["constant", "dynamic"])
-def test_drift_stays_below_eps_times_steps(dtype: torch.dtype, closed: bool, redistribution: str) -> None:
-    steps = 20_000
-    curve = drift(steps, dtype, closed=closed, redistribution=redistribution, seeds=4)
+@pytest.mark.parametrize("redistribution", ["static", "dynamic"])
+@pytest.mark.parametrize(("backend", "seeds"), [("reference", 1), ("auto", 8)])
+def test_drift_stays_below_eps_times_steps(
+    dtype: torch.dtype, closed: bool, redistribution: str, backend: str, seeds: int
+) -> None:
+    curve = drift(
+        20_000, dtype, closed=closed, redistribution=redistribution, seeds=seeds, backend=backend
+    )  # fmt: skip
     assert len(curve.steps) > 5
     for step, error in zip(curve.steps, curve.worst, strict=True):
         assert error <= torch.finfo(dtype).eps * step
