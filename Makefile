@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 # Installing builds the native kernel, so a change of it installs again.
 KERNEL := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h) src/mclstm/ops/native/build.py
 
-.PHONY: env test check format
+.PHONY: env test demo check format
 
 env: $(STAMP)
 
@@ -16,6 +16,9 @@ $(STAMP): pyproject.toml constraints.txt setup.py $(KERNEL)
 
 test: env
 	$(PYTHON) -m pytest -n 2
+
+demo: env
+	$(VENV)/bin/mclstm demo
 
 check: env
 	$(VENV)/bin/ruff check .

@@ -4,6 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from mclstm.cli.main import main
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -34,3 +39,21 @@ def test_the_tree_in_architecture_is_true() -> None:
     for folder in ("ops", "nn"):
         for path in (ROOT / "src" / "mclstm" / folder).glob("*.py"):
             assert path.name == "__init__.py" or path.name in text, f"{path} is missing in ARCHITECTURE.md"
+
+
+def test_a_new_users_file_becomes_a_model_with_the_config_shown(tmp_path: Path) -> None:
+    (config,) = blocks("yaml")
+    assert len(config.strip().splitlines()) <= 25
+    days = pd.date_range("2001-01-01", "2004-12-31")
+    rain = np.random.default_rng(0).gamma(0.5, 6.0, len(days))
+    flow = np.convolve(rain, 0.2 * 0.8 ** np.arange(60))[: len(days)] * 120.5e3 / 86400
+    table = pd.DataFrame(
+        {"date": days, "rain": rain, "temperature": 10.0 + np.sin(np.arange(len(days)) / 58)}
+    )
+    table.assign(flow=flow).to_csv(tmp_path / "river.csv", index=False)
+    (tmp_path / "river.yaml").write_text(config)
+    assert main(["check", str(tmp_path / "river.csv")]) == 0
+    words = ["train", str(tmp_path / "river.yaml"), "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--set", "training.updates=3"]) == 0
+    (run,) = (tmp_path / "my-river").iterdir()
+    assert pd.read_csv(run / "evaluation/test/mass_balance.csv")["relative error"].iloc[0] < 1e-5
