@@ -40,7 +40,7 @@ def examination() -> dict[str, dict[str, Any]]:
             "cores": around["cores"],
             "threads": torch.get_num_threads(),
         },
-        "backends": dict.fromkeys(BACKENDS, "available"),
+        "backends": dict.fromkeys(BACKENDS, "available") | {"native": _kernel()},
         "extras": {name: _extra(package) for name, package in EXTRAS.items()},
         "data": {place: _data(Path(path)) for place, path in data_places().items()},
     }
@@ -50,6 +50,13 @@ def data_places() -> dict[str, str]:
     """Where real data is looked for: the variable MCLSTM_DATA, then a folder beside the project."""
     named = os.environ.get("MCLSTM_DATA", "")
     return {"MCLSTM_DATA": named, "../shared/data": "../shared/data"}
+
+
+def _kernel() -> str:
+    from mclstm.ops.native.library import status
+
+    found = status()
+    return f"available: {found.library}" if found.available else f"missing: {found.reason}"
 
 
 def _extra(package: str) -> str:
