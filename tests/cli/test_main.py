@@ -13,7 +13,8 @@ from mclstm.data.fulda import fulda
 def test_usage_version_and_unknown_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert main(["--help"]) == 0
-    assert all(verb in capsys.readouterr().out for verb in VERBS)
+    shown = capsys.readouterr().out
+    assert all(verb in shown for verb in VERBS)
     assert main(["--version"]) == 0
     assert main(["chekc"]) == 2
     assert "check" in capsys.readouterr().err
