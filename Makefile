@@ -30,7 +30,7 @@ format: env
 	$(VENV)/bin/ruff format .
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-long-run record-kills
+.PHONY: record-properties record-long-run record-kills record-demo docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -40,3 +40,10 @@ record-long-run: env
 
 record-kills: env
 	$(PYTHON) -m mclstm.experiments.kills --kills 200 --out results/durability/kills.json
+
+record-demo: env
+	$(PYTHON) -m mclstm.experiments.demo --seeds 3 --out results/demo/stated.json
+
+# Tables in README and docs, from results/.
+docs: env
+	$(PYTHON) -m mclstm.report.pages .

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mclstm.cli.main import main
+from mclstm.report.pages import filled
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,3 +58,8 @@ def test_a_new_users_file_becomes_a_model_with_the_config_shown(tmp_path: Path) 
     assert main([*words, "--set", "training.updates=3"]) == 0
     (run,) = (tmp_path / "my-river").iterdir()
     assert pd.read_csv(run / "evaluation/test/mass_balance.csv")["relative error"].iloc[0] < 1e-5
+
+
+def test_tables_are_what_the_results_say() -> None:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        assert filled(page.read_text(), ROOT) == page.read_text(), f"{page.name} is out of date: make docs"

@@ -19,18 +19,16 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train on the river Fulda 1979-1984, test on 1986-1988."""
-    from mclstm.experiments.demo import compare, summary
+    from mclstm.experiments.demo import compare, tables
+    from mclstm.report.tables import markdown
 
     results = compare(out, seed, updates, quiet=quiet or as_json)
-    scores, balance = summary(results)
+    scores, balance = tables(results)
     if as_json:
         runs = {name: str(item.run) for name, item in results.items()}
-        print(json.dumps({"runs": runs, "scores": scores.to_dict("index"), "balance": balance}))
+        print(json.dumps({"runs": runs, "scores": scores.to_dict(), "balance": balance.to_dict()}))
         return
-    print("\nRiver Fulda at Grebenau, daily, test years 1986-1988\n")
-    print(scores.round(3).to_string())
-    print("\nWater balance of the MC-LSTM over the test years, mm")
-    for name, amount in balance.items():
-        print(f"  {name:<22}{amount:>14.6g}")
+    print(f"\nRiver Fulda at Grebenau, daily, test years 1986-1988\n\n{markdown(scores)}")
+    print(f"\nWater balance of the test years, mm\n\n{markdown(balance, 1)}")
     for name, item in results.items():
-        print(f"\n{name}: {item.run}\n  tables  {item.found.folder}\n  figures {item.run / 'figures'}")
+        print(f"\n{name}: {item.run}\n  tables   {item.found.folder}\n  figures  {item.run / 'figures'}")

@@ -1,5 +1,7 @@
 """The river Fulda: an MC-LSTM and an LSTM trained the same way, side by side."""
 
+import argparse
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,9 +10,12 @@ import pandas as pd
 from mclstm import pipeline
 from mclstm.config import Config, check_config
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
+from mclstm.report.results import row, save_results
+from mclstm.report.tables import mass_balance, side_by_side
 
-__all__ = ["Compared", "compare", "demo_config", "summary"]
+__all__ = ["Compared", "compare", "demo_config", "record", "tables"]
 
+SCORES = ["nse", "kge", "rmse", "fhv", "flv"]
 MODELS: dict[str, dict[str, Any]] = {
     "mclstm": {"name": "mclstm", "hidden_size": 16, "gates_see": ["aux", "state", "mass"]},
     "lstm": {"name": "lstm", "hidden_size": 16},
@@ -72,9 +77,37 @@ def compare(root: Path, seed: int = 0, updates: int = 300, quiet: bool = False) 
     return results
 
 
-def summary(results: dict[str, Compared]) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Scores of both models, one row each, and the water balance of the conserving one."""
-    columns = ["nse", "kge", "rmse", "mae", "fhv", "flv"]
-    rows = {name: item.found.scores.iloc[0][columns].astype(float) for name, item in results.items()}
-    balance = results["mclstm"].found.balance.iloc[0].drop("site").astype(float)
-    return pd.DataFrame(rows).T, {str(name): float(value) for name, value in balance.items()}
+def tables(results: dict[str, Compared]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores and water balance of the test years, one column a model."""
+    scores = {name: item.found.scores[["site", *SCORES]] for name, item in results.items()}
+    balance = {name: mass_balance(item.found.predictions) for name, item in results.items()}
+    return side_by_side(scores), side_by_side(balance, over="mean")
+
+
+def record(root: Path, seeds: int, target: Path) -> None:
+    """Run the demo with several seeds and keep every score, as the README shows them."""
+    started = time.monotonic()
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in MODELS}
+    for seed in range(seeds):
+        for model, scores in tables(compare(root, seed, quiet=True))[0].items():
+            found[str(model)].append({str(name): float(value) for name, value in scores.items()})
+            print(f"seed {seed}, {model}: {found[str(model)][-1]}", flush=True)
+    rows = [
+        row("fulda 1986-1988", model, metric, [run[metric] for run in runs])
+        for model, runs in found.items()
+        for metric in SCORES
+    ]
+    save_results(target, "demo", "quick", rows, time.monotonic() - started)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    options = parser.parse_args()
+    record(options.runs, options.seeds, options.out)
+
+
+if __name__ == "__main__":
+    main()

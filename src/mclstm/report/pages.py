@@ -1,0 +1,103 @@
+"""Tables in README and docs, written from result files between marks: `<!-- name -->` ... `<!-- /name -->`.
+
+Run with `make docs`; a test fails when a page and its results differ.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BLOCKS", "filled", "main"]
+
+RESULTS = Path("results")
+
+
+def _read(root: Path, name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((root / RESULTS / name).read_text())
+    return content
+
+
+def demo(root: Path) -> str:
+    """Scores of both models on the Fulda, median of the seeds with the range."""
+    found = _read(root, "demo/stated.json")
+    cells = {(item["model"], item["metric"]): item for item in found["rows"]}
+    models = list(dict.fromkeys(model for model, _ in cells))
+    lines = [f"| Fulda, test 1986-1988 | {' | '.join(models)} |", f"|---|{'---|' * len(models)}"]
+    for metric in dict.fromkeys(metric for _, metric in cells):
+        shown = [
+            f"{c['value']:.2f} ({c['low']:.2f} to {c['high']:.2f})"
+            for c in (cells[m, metric] for m in models)
+        ]
+        lines.append(f"| {metric.upper()} | {' | '.join(shown)} |")
+    count = found["rows"][0]["n"]
+    return "\n".join([*lines, "", f"Median of {count} seeds, lowest and highest in brackets."])
+
+
+def _cell(item: dict[str, Any]) -> str:
+    return f"{item['value']:.2f} ({item['low']:.2f} to {item['high']:.2f})"
+
+
+def properties(root: Path) -> str:
+    """The worst ledger errors of ten thousand random configurations."""
+    found = _read(root, "conservation/properties.json")
+    lines = ["| | worst error, as a share of 4 eps (T + K) |", "|---|---|"]
+    return "\n".join(
+        [*lines, *(f"| {name.rsplit('.', 1)[1]} | {share:.2f} |" for name, share in found.items())]
+    )
+
+
+def long_run(root: Path) -> str:
+    """The drift after the last step of every case."""
+    found = _read(root, "conservation/long_run.json")
+    eps = {"float32": 2.0**-23, "float64": 2.0**-52}
+    lines = ["| case | worst of 20 seeds | median | worst / (eps T) |", "|---|---|---|---|"]
+    for case, curve in found["curves"].items():
+        worst, middle = curve["worst"][-1], curve["median"][-1]
+        share = worst / (eps[case.split(",")[0]] * found["steps"])
+        lines.append(f"| {case} | {worst:.1e} | {middle:.1e} | {share:.1e} |")
+    return "\n".join(lines)
+
+
+def kills(root: Path) -> str:
+    """How many runs were killed where, and how many were lost."""
+    found = _read(root, "durability/kills.json")
+    phases: dict[str, int] = {}
+    for kill in found["kills"]:
+        phases[kill["phase"]] = phases.get(kill["phase"], 0) + 1
+    lines = [
+        "| killed while | times |",
+        "|---|---|",
+        *(f"| {name} | {n} |" for name, n in sorted(phases.items())),
+    ]
+    return "\n".join([*lines, f"| lost | {found['losses']} |"])
+
+
+BLOCKS: dict[str, Callable[[Path], str]] = {
+    "demo": demo,
+    "properties": properties,
+    "long-run": long_run,
+    "kills": kills,
+}
+
+
+def filled(text: str, root: Path) -> str:
+    """The page with every marked block made anew."""
+
+    def made(match: re.Match[str]) -> str:
+        name = match.group(1)
+        return f"<!-- {name} -->\n{BLOCKS[name](root)}\n<!-- /{name} -->"
+
+    return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->", made, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    root = Path(sys.argv[1])
+    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        page.write_text(filled(page.read_text(), root))
+
+
+if __name__ == "__main__":
+    main()
