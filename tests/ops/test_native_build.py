@@ -33,7 +33,7 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     program = tmp_path / "driver"
     checks = "-fsanitize=address,undefined,float-cast-overflow"
     done = compiled(
-        "-march=x86-64-v3", "-O1", "-g", checks, "-fno-sanitize-recover=all", DRIVER, "-o", program
+        "-march=x86-64-v3", "-O0", "-g", checks, "-fno-sanitize-recover=all", DRIVER, "-o", program
     )
     assert done.returncode == 0, done.stderr
     ran = subprocess.run([program], capture_output=True, text=True, check=False)

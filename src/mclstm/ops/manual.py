@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from mclstm.ops.normalise import sigmoid
+from mclstm.ops.normalise import bounded, sigmoid, sigmoid_floor
 from mclstm.ops.redistribution import fallback_rows, outer_logits
 from mclstm.ops.reference import Form, normalised_state
 from mclstm.ops.stacked import Stacked, shared_rows
@@ -50,13 +50,16 @@ def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> 
     Where no graph is recorded, ReLU and softmax take the place of the logits: they are the largest tensor.
     """
     if torch.is_grad_enabled() or kind == "sigmoid":  # of which the slope needs the logits
-        logits = logsigmoid(logits) if kind == "sigmoid" else logits.clone()
+        logits = logsigmoid(bounded(logits)) if kind == "sigmoid" else bounded(logits)
+    else:
+        limit = torch.finfo(logits.dtype).max ** 0.25
+        logits.clamp_(0.0 if kind == "relu" else -limit, limit)
     if mask is not None:
         logits.masked_fill_(~mask, 0.0 if kind == "relu" else -torch.inf)
     if kind != "relu":
         A = logits.sub_(logits.detach().amax(dim=-1, keepdim=True)).exp_()
         return Shares(A, A.sum(dim=-1), None, fallback)
-    A = logits.relu_()
+    A = logits.relu_() if torch.is_grad_enabled() else logits
     n = A.sum(dim=-1)
     dead = n <= 0
     return Shares(A, n.masked_fill(dead, 1.0), dead, fallback)
@@ -196,7 +199,8 @@ class Adjoint:
         di, dr, do = self.dlogits.split_with_sizes(run.sizes, dim=1)
         o = sigmoid(o_logits.squeeze(1))
         g = dh * o + dc * (1.0 - o)
-        do.squeeze(1).copy_(m * (dh - dc) * o * (1.0 - o))
+        falls = o_logits.squeeze(1) >= sigmoid_floor(o.dtype)
+        do.squeeze(1).copy_(m * (dh - dc) * o * (1.0 - o) * falls)
         rows = run.input_shares(i)
         q_x = collected(g, rows)
         write_logit_gradients(di, x, g, q_x, rows, i, self.form.input_norm)

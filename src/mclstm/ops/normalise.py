@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-__all__ = ["NORMALISERS", "bounded", "normalise", "sigmoid"]
+__all__ = ["NORMALISERS", "bounded", "normalise", "sigmoid", "sigmoid_floor"]
 
 
 def bounded(z: Tensor) -> Tensor:
@@ -86,5 +86,9 @@ def sigmoid(z: Tensor) -> Tensor:
     >>> sigmoid(torch.tensor([0.0, -1e30, 1e30])).round(decimals=3).tolist()
     [0.5, 0.0, 1.0]
     """
-    floor = -80.0 if z.dtype == torch.float32 else -700.0
-    return 1.0 / (1.0 + torch.exp(-z.clamp(min=floor)))
+    return 1.0 / (1.0 + torch.exp(-z.clamp(min=sigmoid_floor(z.dtype))))
+
+
+def sigmoid_floor(dtype: torch.dtype) -> float:
+    """Where `sigmoid` stops to fall."""
+    return -80.0 if dtype == torch.float32 else -700.0

@@ -199,7 +199,7 @@ class Worker {
                     if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
         if (kind == RELU)
             for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = A[j * W + w] < T(0) ? Vec{} : A[j * W + w];
+                for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
         else
             for (int w = 0; w < W; ++w) exponential_shares(A + w, kind, sum[w], flat[w]);
         if (allowed && kind != RELU)  // exp_of has a floor
@@ -209,8 +209,11 @@ class Worker {
     }
 
     void exponential_shares(Vec *A, Index kind, Vec &sum, Vec &flat) {
-        Vec top = A[0];
-        for (Index j = 1; j < p.K; ++j) top = A[j * W] > top ? A[j * W] : top;
+        Vec top = A[0] = bounded<T>(A[0]);
+        for (Index j = 1; j < p.K; ++j) {
+            A[j * W] = bounded<T>(A[j * W]);
+            top = A[j * W] > top ? A[j * W] : top;
+        }
         const auto deep = top < T(-40);  // there the logistic function is exp, to the last bit
         if (kind == SIGMOID && !any(deep)) {
             for (Index j = 0; j < p.K; ++j) sum += A[j * W] = sigmoid_of<T>(A[j * W]);
@@ -349,7 +352,8 @@ class Worker {
                 const Index at = b * p.K * W + k * W + w;
                 const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
                 g.at(0)[at] = out * gate + stays * (T(1) - gate);
-                S.at(0)[at] = m.at(0)[at] * (out - stays) * gate * (T(1) - gate);
+                const Vec slope = S.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate);
+                S.at(0)[at] = m.at(0)[at] * (out - stays) * slope;
                 dbase.at(((p.G - 1) * blocks_ + b) * p.K * N)[k * W + w] += S.at(0)[at];
             }
     }

@@ -68,13 +68,13 @@ struct Exp;
 template <>
 struct Exp<float> {
     static constexpr int degree = 7, shift = 23;
-    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f;
+    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f, sigmoid_floor = -80.0f, logit_limit = 4294967296.0f;
     static constexpr float ln2_high = 0.693359375f, ln2_rest = -2.12194440e-4f;
 };
 template <>
 struct Exp<double> {
     static constexpr int degree = 13, shift = 52;
-    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0;
+    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0, sigmoid_floor = -700.0, logit_limit = 0x1p256;
     static constexpr double ln2_high = 0.693147180369123816490, ln2_rest = 1.90821492927058770002e-10;
 };
 
@@ -98,9 +98,19 @@ inline typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
     return (Vec)((Bits)p + ((Bits)rounded << E::shift));
 }
 
+// The floor is that of ops/normalise.py: a gate that saturates there has the same value everywhere.
 template <class T>
 inline typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
+    z = z < Exp<T>::sigmoid_floor ? Exp<T>::sigmoid_floor - typename Lanes<T>::Vec{} : z;
     return T(1) / (T(1) + exp_of<T>(-z));
+}
+
+// Logits kept where sums of them stay finite, as `bounded` in ops/normalise.py; NaN stays NaN.
+template <class T>
+inline typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>::logit_limit) {
+    typedef typename Lanes<T>::Vec Vec;
+    z = z < low ? low + Vec{} : z;
+    return z > Exp<T>::logit_limit ? Exp<T>::logit_limit + Vec{} : z;
 }
 
 template <class Mask>
