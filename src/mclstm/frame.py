@@ -9,7 +9,8 @@
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from mclstm.data.frames import from_frames
 from mclstm.data.scaling import Moment, moments
 from mclstm.data.tables import Roles
 from mclstm.data.windows import tensors
+from mclstm.errors import Interrupted
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.simulate import simulate
 from mclstm.models import MODELS
@@ -91,7 +93,7 @@ def fit(
         sizes, scale_of(found, roles.mass, roles.target), **{"hidden_size": 16, **options}
     )
     total = planned_updates(len(frame), batch_size, None, updates)
-    with tempfile.TemporaryDirectory() as folder, showing(total, model, quiet) as show:
+    with tempfile.TemporaryDirectory() as folder, showing(total, model, quiet) as show, as_interrupt():
         Path(folder, "checkpoints").mkdir()
         train(
             network, tensors(series, found, torch.float32), (0, len(frame)), Path(folder),
@@ -101,6 +103,15 @@ def fit(
             validate_every=1, checkpoint_every=updates, seed=seed,
         )  # fmt: skip
     return Fitted(network, roles, found)
+
+
+@contextmanager
+def as_interrupt() -> Iterator[None]:
+    """Ctrl-C is a KeyboardInterrupt again: there is no run folder to go on with."""
+    try:
+        yield
+    except Interrupted as stop:
+        raise KeyboardInterrupt from stop
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

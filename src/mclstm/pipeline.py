@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
@@ -15,6 +16,7 @@ from mclstm.data.manifest import manifest, require_same
 from mclstm.data.readers import read
 from mclstm.data.scaling import Moment, moments, moments_from_json
 from mclstm.data.season import SEASON, with_season
+from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
 from mclstm.evaluation.simulate import simulate
@@ -58,6 +60,8 @@ def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
     series = read_series(config, require_target=True)
     first, after = span(series, config.periods.train_pair, "train")
     found = moments(series.isel(time=slice(first, after)))
+    if config.model.name == "mclstm" and config.model.head in ("sum", "mcfc"):
+        require_balance(series)
     folder = RunFolder.create(root, config.name)
     write_text_atomic(folder.moments, json.dumps(found, indent=1) + "\n")
     write_text_atomic(folder.manifest, json.dumps(manifest(series, config.data.path), indent=1) + "\n")
@@ -121,7 +125,7 @@ def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
         model = MODELS[config.model.name](sizes, scale, **options)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
-    return model, model_hash({"model": config.model.model_dump(), "inputs": columns})
+    return model, model_hash({"model": config.model.model_dump(exclude={"backend"}), "inputs": columns})
 
 
 def inputs(config: Config) -> dict[str, list[str]]:
@@ -134,7 +138,7 @@ def inputs(config: Config) -> dict[str, list[str]]:
 def read_series(config: Config, *, require_target: bool, path: str | None = None) -> xr.Dataset:
     """The data a config names, or another file of the same form, as a checked series."""
     data = config.data
-    wanted = {} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit)
+    wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
     series = read(
         path or data.path, data.reader,
         mass=data.mass, aux=data.aux, static=data.static, target=data.target,
@@ -142,6 +146,7 @@ def read_series(config: Config, *, require_target: bool, path: str | None = None
         units=data.units, convert=wanted, area_km2=data.area, attributes=data.attributes,
         separator=data.separator, decimal=data.decimal, missing=data.missing_values,
         missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
+        allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
     )  # fmt: skip
     return with_season(series) if data.day_of_year else series
 
@@ -170,12 +175,19 @@ def _fit(run: Loaded, quiet: bool) -> RunFolder:
     with showing(total, run.config.name, quiet) as show:
         done = fit(
             run.model, run.data, first, folder.path,
-            validate=_validation(run), show=show, model_hash=run.model_hash, **options,
+            validate=_validation(run), show=show, model_hash=run.model_hash,
+            place=place_in(run.series), **options,
         )  # fmt: skip
     folder.note(
         f"finished after {done.update} updates" + ("" if done.best is None else f", best {done.best:.4f}")
     )
     return folder
+
+
+def place_in(series: xr.Dataset) -> Callable[[int, int], str]:
+    """Names a site and a step of it by name and date."""
+    sites, time = series["site"].to_numpy(), series["time"].to_numpy()
+    return lambda site, step: f"site {sites[site]} at {np.datetime_as_string(time[step], unit='m')}"
 
 
 def _validation(run: Loaded) -> Callable[[], float] | None:

@@ -53,8 +53,8 @@ def test_windows_lie_where_they_may_and_cover_the_period(scheme: str, stride: in
     scored = 1 if scheme == "last" else 4
     assert where.scored == scored
     seen = {0: set(), 1: set()}
-    for shift in range(where.slack + 1):
-        for site, start in zip(where.site, where.start + shift, strict=True):
+    for shift in range(where.every):
+        for site, start in zip(where.site, where.start + shift % (where.slack + 1), strict=True):
             first, after = start + length - scored, start + length
             assert period[0] <= first
             assert after <= period[1]
@@ -63,6 +63,24 @@ def test_windows_lie_where_they_may_and_cover_the_period(scheme: str, stride: in
     reach = range(15, 50) if stride in (None, 1) else range(15, 48)
     assert seen[0] >= set(reach)
     assert seen[1] >= set(range(10 + 5 + 3 + length, 48))
+
+
+@pytest.mark.parametrize(("days", "length", "warmup"), [(730, 545, 365), (900, 730, 365), (1095, 545, 365)])
+def test_data_that_begins_with_the_training_period_is_used_to_its_end(
+    days: int, length: int, warmup: int
+) -> None:
+    time = pd.date_range("2001-01-01", periods=days)
+    frame = pd.DataFrame({"rain": 1.0, "flow": 1.0}, index=time)
+    late = frame.iloc[days - length :]  # just one window long
+    table = from_frames({"A": frame, "B": late}, Roles(("rain",), (), (), ("flow",)))
+    data = tensors(table, moments(table), torch.float64)
+    where = windows(data, (0, days), "sequence", length, warmup)
+    reached = {0: set(), 1: set()}
+    for shift in range(where.every):
+        for site, start in zip(where.site, where.start + shift % (where.slack + 1), strict=True):
+            reached[int(site)] |= set(range(start + warmup, start + length))
+    assert reached[0] == set(range(warmup, days))
+    assert reached[1] == set(range(days - length + warmup, days))
 
 
 def test_gather_is_the_slice() -> None:

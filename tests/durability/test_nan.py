@@ -20,7 +20,7 @@ from support.small_run import brook, brook_config, trained
 CELLS = {"name": "mclstm", "hidden_size": 3}
 # the model, the weight that is poisoned, by what, and where the first bad number then lies
 POISONS: dict[str, tuple[dict[str, Any], str, float, str]] = {
-    "a gate": (CELLS, "weights.layer.gates.b_o", float("nan"), "step 0 of the window of site 0"),
+    "a gate": (CELLS, "weights.layer.gates.b_o", float("nan"), "site brook at 2001-"),
     "the loss": ({"name": "lstm", "hidden_size": 3}, "weights.linear.weight", 1e30, "the loss"),
     "a part in front": (
         CELLS | {"aux_memory": 2}, "weights.memory.lstm.bias_ih_l0", float("nan"), "what reaches the layer"),
@@ -62,8 +62,8 @@ def check_repeats(run: Path, said: str) -> None:
     step = repeat_failure(run / "nan.safetensors", loaded.model, loaded.model_hash)
     assert not step.finite
     tensors, about = checkpoint.load(run / "nan.safetensors")
-    batch = type("Kept", (), {"site": tensors["batch.site"]})
-    assert step.first_bad(batch) in said  # type: ignore[arg-type]
+    batch = type("Kept", (), {name: tensors[f"batch.{name}"] for name in ("site", "start")})
+    assert step.first_bad(batch, pipeline.place_in(loaded.series)) in said  # type: ignore[arg-type]
     assert about["update"] == 5
 
 

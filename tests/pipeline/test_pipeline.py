@@ -114,7 +114,8 @@ def test_the_balance_closes_and_its_parts_are_sums_of_the_predictions(run: Path)
     assert balance["inflow"] + balance["storage before"] - gone == pytest.approx(
         balance["residual"], abs=1e-6
     )
-    assert balance["filled"] == 0
+    assert balance["filled"] == balance["filled steps"] == 0
+    assert "added by input scaling" not in balance
     assert np.abs(found["residual"].to_numpy()).max() < 1e-5 * balance["inflow"]
 
 
@@ -193,7 +194,9 @@ def test_missing_mass_is_an_error_until_a_policy_is_declared_and_then_counted(tm
     assert not (tmp_path / "brook").exists()
     assert main([*words, "--set", "data.missing_mass=interpolate"]) == 0
     (run,) = (tmp_path / "brook").iterdir()
-    assert pd.read_csv(run / "evaluation/test/mass_balance.csv")["filled"].iloc[0] > 0
+    balance = pd.read_csv(run / "evaluation/test/mass_balance.csv").iloc[0]
+    assert balance["filled"] > 0
+    assert balance["filled steps"] == 10
 
 
 def test_the_lstm_goes_through_the_same_pipeline(run: Path, tmp_path: Path) -> None:
@@ -202,7 +205,7 @@ def test_the_lstm_goes_through_the_same_pipeline(run: Path, tmp_path: Path) -> N
     assert main([*words, "--set", "model={name: lstm, hidden_size: 4}", "--set", "training.scheme=last"]) == 0
     (made,) = (tmp_path / "brook").iterdir()
     balance = pd.read_csv(made / "evaluation/test/mass_balance.csv")
-    assert list(balance.columns) == ["site", "inflow", "filled"]
+    assert list(balance.columns) == ["site", "inflow", "filled", "filled steps"]
 
 
 def test_a_run_is_a_function_of_its_config(run: Path, tmp_path: Path) -> None:

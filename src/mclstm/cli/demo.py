@@ -21,12 +21,14 @@ def demo(
     """Train on the river Fulda 1979-1984, test on 1986-1988."""
     from mclstm.experiments.demo import compare, tables
     from mclstm.report.tables import markdown
+    from mclstm.training.journal import without_nan
 
     results = compare(out, seed, updates, quiet=quiet or as_json)
     scores, balance = tables(results)
     if as_json:
         runs = {name: str(item.run) for name, item in results.items()}
-        print(json.dumps({"runs": runs, "scores": scores.to_dict(), "balance": balance.to_dict()}))
+        shown = {"runs": runs, "scores": scores.to_dict(), "balance": balance.to_dict()}
+        print(json.dumps(without_nan(shown), allow_nan=False))
         return
     print(f"\nRiver Fulda at Grebenau, daily, test years 1986-1988\n\n{markdown(scores)}")
     print(f"\nWater balance of the test years, mm\n\n{markdown(balance, 1)}")

@@ -47,9 +47,8 @@ def examination() -> dict[str, dict[str, Any]]:
 
 
 def data_places() -> dict[str, str]:
-    """Where real data is looked for: the variable MCLSTM_DATA, then a folder beside the project."""
-    named = os.environ.get("MCLSTM_DATA", "")
-    return {"MCLSTM_DATA": named, "../shared/data": "../shared/data"}
+    """Where real data is looked for: the folder that the variable MCLSTM_DATA names."""
+    return {"MCLSTM_DATA": os.environ.get("MCLSTM_DATA", "")}
 
 
 def _kernel() -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mclstm.training.journal import without_nan
+
 if TYPE_CHECKING:
     from mclstm.pipeline import Evaluated
 
@@ -18,16 +20,18 @@ HEADLINE = ("nse", "kge", "rmse")
 
 def print_run(run: Path, found: "Evaluated", as_json: bool) -> None:
     """Scores over sites, the largest error of the mass balance, and where the files are."""
-    medians = found.scores.drop(columns=["site", "target"], errors="ignore").median(numeric_only=True)
+    scores = found.scores
+    if "target" in scores:  # numbers of different targets are not averaged: the first one speaks for the run
+        scores = scores[scores["target"] == scores["target"].iloc[0]]
+    numbers = scores.drop(columns=["site", "target"], errors="ignore")
+    medians = {str(name): float(numbers[name].median()) for name in numbers}
     error = found.balance["relative error"].max() if "relative error" in found.balance else None
     if as_json:
-        scores = {str(name): float(value) for name, value in medians.items()}
-        print(
-            json.dumps({"run": str(run), "median": scores, "mass_error": error, "files": str(found.folder)})
-        )
+        content = {"run": str(run), "median": medians, "mass_error": error, "files": str(found.folder)}
+        print(json.dumps(without_nan(content), allow_nan=False))
         return
     shown = ", ".join(f"{name.upper()} {medians[name]:.3f}" for name in HEADLINE if name in medians)
-    sites = len(found.scores)
+    sites = len(scores)
     print(f"{shown} ({'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
     if error is not None:
         print(f"mass balance: the largest error of a site is {error:.1e} of its mass")

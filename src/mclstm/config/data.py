@@ -45,6 +45,8 @@ class DataConfig(BaseModel):
     """The area in km2 that turns a volume into a depth: a number, or the name of an attribute."""
     target_unit: Unit | None = None
     """The unit to convert the targets to, for example mm/day."""
+    convert: dict[Column, Unit] = {}
+    """Units to convert other columns to, by name: the only scaling mass ever sees."""
     date_format: Annotated[str, Field(min_length=2, max_length=40)] | None = None
     """How dates are written, for example %d.%m.%Y; null means ISO."""
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None

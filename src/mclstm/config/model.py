@@ -47,7 +47,13 @@ class MCLSTMConfig(BaseModel):
     head: Literal["sum", "linear", "mcfc", "scaled"] = "sum"
     """How the outflow of the cells becomes the prediction."""
     trash_cell: bool = True
-    """Cell 0 takes what never reaches the outlet, for example evaporation."""
+    """Cell 0 takes what never reaches the outlet, for example evaporation; for the heads sum and mcfc."""
+    mask: Annotated[list[list[bool]], Field(max_length=4096)] | None = None
+    """Which transfers exist, a row for each cell that gives; null allows all."""
+    allow_negative_mass: bool = False
+    """Accept negative amounts; the ledger closes, but stores may be negative."""
+    cell_penalty: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.0
+    """The weight of the mean squared storage in the loss, against a trash cell that grows without end."""
     aux_memory: Size | None = None
     """The size of an LSTM that reads the auxiliaries before the gates; null means none."""
     input_scaling: bool = False
@@ -61,6 +67,10 @@ class MCLSTMConfig(BaseModel):
     def a_cell_beside_the_trash(self) -> "MCLSTMConfig":
         if self.trash_cell and self.hidden_size < 2:
             raise ValueError("needs hidden_size of at least 2, because cell 0 is the trash cell.")
+        if self.head == "scaled" and not self.trash_cell:
+            raise ValueError("has head: scaled, which leaves out cell 0, and trash_cell: false. Drop one.")
+        if self.evapotranspiration and self.head != "linear":
+            raise ValueError("has evapotranspiration, which is an outlet of head: linear. Set head: linear.")
         return self
 
 

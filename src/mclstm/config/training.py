@@ -44,7 +44,7 @@ class TrainingConfig(BaseModel):
     warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 365
     """The first steps of a window, which fill the cells and are not scored; only for the scheme sequence."""
     stride: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """The steps between the starts of two windows; null scores every step once an epoch."""
+    """The steps between the starts of two windows; null takes as many as are scored."""
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 256
     """The windows of an update."""
     epochs: Count | None = None

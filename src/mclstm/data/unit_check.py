@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import numpy as np
+import xarray as xr
 
 from mclstm.data.finding import ERROR, WARNING, Finding
 from mclstm.data.tables import Raw, Roles
 from mclstm.data.units import TEMPERATURES, convert, factor, known, parse
 from mclstm.errors import DataError
 
-__all__ = ["unit_findings"]
+__all__ = ["require_balance", "unit_findings"]
 
 DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: the largest step of a record is below, or above, what rain can be
 HOTTEST = 373.15  # kelvin
@@ -86,6 +87,19 @@ def _unlike(roles: Roles, units: Mapping[str, str], file: str) -> Iterator[Findi
             ours, theirs = units.get(mass, ""), units.get(target, "")
             if ours and theirs and parse(ours) != parse(theirs):
                 what = f"it is in {theirs}, the mass {mass} in {ours}: they do not balance as they are"
-                remedy = f"Convert it (convert: {{{target}: {ours}}}; a volume needs the area in km2)"
+                remedy = f"Convert it (data.target_unit: {ours}; a volume needs data.area in km2)"
                 yield Finding(WARNING, "unit", what, remedy, file, "", target)
                 return
+
+
+def require_balance(series: xr.Dataset) -> None:
+    """Refuse to predict an outflow in another declared unit than the inflow: what leaves is what came in."""
+    balancing = [item for item in series.data_vars.values() if item.attrs.get("role") in ("mass", "target")]
+    declared = {str(item.name): str(item.attrs["units"]) for item in balancing if item.attrs.get("units")}
+    for name, unit in declared.items():
+        first, theirs = next(iter(declared.items()))
+        if parse(unit) != parse(theirs):
+            raise DataError(
+                f"{first} is in {theirs} and {name} in {unit}, but mass that leaves is mass that came in. "
+                f"Bring them to one unit with data.target_unit or data.convert, or choose model.head: linear."
+            )

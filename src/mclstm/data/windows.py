@@ -1,6 +1,6 @@
 """Windows gathered by index from contiguous tensors: never one Python object a sample."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from mclstm.data.scaling import Moment, standardised
 from mclstm.data.series import covered, names
 from mclstm.errors import DataError
 
-__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "tensors", "windows"]
+__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "spans", "tensors", "windows"]
 
 Scheme = Literal["last", "sequence"]
 
@@ -31,20 +31,22 @@ class Tensors(NamedTuple):
 class Windows(NamedTuple):
     """Where windows lie: a site and a first step each; the last `scored` of `length` steps count.
 
-    All may be moved together by up to `slack` steps, so that every epoch cuts the years at other days.
+    Each may be moved by up to its `slack`, so that every epoch cuts the years at other days.
     """
 
     site: NDArray[np.int64]  # (n,)
     start: NDArray[np.int64]  # (n,)
+    slack: NDArray[np.int64]  # (n,)
     length: int
     scored: int
-    slack: int
+    every: int  # steps between neighbours
 
 
 class Batch(NamedTuple):
     """Some windows, time first."""
 
     site: Tensor  # (B,)
+    start: Tensor  # (B,) first step of each window
     x: Tensor  # (length, B, M)
     a: Tensor  # (length, B, A)
     static: Tensor  # (B, S)
@@ -100,25 +102,43 @@ def windows(
     """All windows whose scored steps lie in the period and hold an observation.
 
     `last` scores one step a window, `sequence` all after the warm-up. Windows begin every `stride` steps, by
-    default as many as are scored, so that one epoch scores every step once. The steps before the scored ones
-    may lie before the period: they bring inputs only.
+    default as many as are scored, so that an epoch scores a step about once. The steps before the scored
+    ones may lie before the period: they bring inputs only.
     """
     scored = 1 if scheme == "last" else length - warmup
-    first, after = period
     every = stride or scored
-    slack = max(0, min(every - 1, after - first - scored))
-    starts = np.arange(first + scored, after + 1 - slack, every, dtype=np.int64) - length
-    starts = starts[starts >= 0]
     observed = torch.isfinite(data.y).any(-1).numpy()
-    full = _running(data.covered, length + slack)[:, starts] == length + slack
-    seen = _running(observed, scored + slack)[:, starts + length - scored] > 0
-    site, column = np.nonzero(full & seen)
-    if site.size == 0:
+    parts = []
+    for first, after, sites in spans(data.covered):
+        # The first and the last end of a window of these sites: inside the data, its scores in the period.
+        lowest, highest = max(period[0] + scored, first + length), min(period[1], after)
+        slack = max(0, min(every - 1, highest - lowest))
+        ends = np.arange(lowest, highest + 1 - slack, every, dtype=np.int64)
+        if ends.size:
+            # One more where the last tile, moved as far as it can be, would not reach the end.
+            ends = ends if ends[-1] + slack == highest else np.append(ends, highest - slack)
+            starts = ends - length
+            seen = _running(observed[sites], scored + slack)[:, starts + length - scored] > 0
+            row, column = np.nonzero(seen)
+            parts.append((sites[row], starts[column], np.full(row.size, slack)))
+    if not sum(len(site) for site, _, _ in parts):
         raise DataError(
             f"no window of {length} steps with all inputs ends in the training period with an observation. "
             "Shorten training.length, or choose a longer period."
         )
-    return Windows(site.astype(np.int64), starts[column], length, scored, slack)
+    site, start, slacks = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((start, site))
+    return Windows(site[order], start[order], slacks[order], length, scored, every)
+
+
+def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+    """Sites grouped by the steps they cover: the first, the one after the last, and who."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for site in np.flatnonzero(covered.any(1)):
+        steps = np.flatnonzero(covered[site])
+        groups.setdefault((int(steps[0]), int(steps[-1]) + 1), []).append(int(site))
+    for (first, after), sites in groups.items():
+        yield first, after, np.array(sites, dtype=np.int64)
 
 
 def _running(flags: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
@@ -129,9 +149,10 @@ def _running(flags: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
 
 
 def gather(data: Tensors, where: Windows, chosen: NDArray[np.int64], shift: int = 0) -> Batch:
-    """The chosen windows, moved by `shift` steps, as one batch: a single indexed read of each tensor."""
+    """The chosen windows, moved by `shift` as far as each can, as one batch: one indexed read a tensor."""
     site = torch.from_numpy(where.site[chosen])
-    first = torch.from_numpy(where.start[chosen] + shift)
+    first = torch.from_numpy(where.start[chosen] + shift % (where.slack[chosen] + 1))
     steps = first.unsqueeze(0) + torch.arange(where.length).unsqueeze(1)
     scored = steps[where.length - where.scored :]
-    return Batch(site, data.x[site, steps], data.a[site, steps], data.static[site], data.y[site, scored])
+    x, a, y = data.x[site, steps], data.a[site, steps], data.y[site, scored]
+    return Batch(site, first, x, a, data.static[site], y)

@@ -6,6 +6,7 @@ NaN and gives NaN where it is not defined: fewer than two pairs, or no spread in
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,8 +128,12 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def score(simulated: ArrayLike, observed: ArrayLike, names: Iterable[str] | None = None) -> dict[str, float]:
+def score(
+    simulated: ArrayLike, observed: ArrayLike, names: Iterable[str] | None = None, *, peak_window: int = 3
+) -> dict[str, float]:
     """Compute the named metrics, or all of them, of one simulated series; simulated, observed (T,).
+
+    `peak_window` is how many steps a simulated peak may lie from the observed one: 3 for days, 12 for hours.
 
     >>> score([1.0, 2.0, 4.0], [1.0, 2.0, 3.0], ["nse", "beta-kge"])
     {'nse': 0.5, 'beta-kge': 1.1666666666666667}
@@ -139,7 +144,8 @@ def score(simulated: ArrayLike, observed: ArrayLike, names: Iterable[str] | None
             raise ConfigError(f"There is no metric {name!r}. {advice(name)}")
     # A simulation that overflowed must score badly or NaN, not stop the evaluation of the other sites.
     with np.errstate(invalid="ignore", over="ignore"):
-        return {name: METRICS[name](simulated, observed) for name in chosen}
+        table = METRICS | {"peak-timing": partial(peak_timing, window=peak_window)}
+        return {name: table[name](simulated, observed) for name in chosen}
 
 
 def advice(name: str) -> str:

@@ -54,7 +54,9 @@ def dataset(model: nn.Module, values: Arrays, inside: xr.Dataset) -> xr.Dataset:
     inflow = np.sum([inside[name].to_numpy() for name in masses], axis=0)
     filled = np.sum([inside[f"{m}_filled"].to_numpy() * inside[m].to_numpy() for m in masses], axis=0)
     result["inflow"] = (DIMS, inflow, {"units": unit})
+    marks = np.any([inside[f"{name}_filled"].to_numpy() for name in masses], axis=0)
     result["filled"] = (DIMS, filled, {"units": unit, "long_name": "inflow that was filled in"})
+    result["was_filled"] = (DIMS, marks.astype(np.int8), {"long_name": "1 where inflow was filled in"})
     return _with_stores(result, model, values, unit) if "storage" in values else result
 
 
@@ -80,7 +82,9 @@ def _with_stores(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str
     books = (
         before[:, np.newaxis] + np.nancumsum(values["entered"] - values["outflow"].sum(-1), axis=1) - stored
     )
-    result["entered"] = (DIMS, values["entered"], {"units": unit, "long_name": "inflow to the stores"})
+    scaled = int(getattr(model, "scaling", None) is not None)
+    about = {"units": unit, "long_name": "inflow to the stores", "scaled": scaled}
+    result["entered"] = (DIMS, values["entered"], about)
     result["outflow"] = ((*DIMS, "outlet"), values["outflow"], {"units": unit})
     result["storage"] = (
         (*DIMS, "cell"),

@@ -17,6 +17,7 @@ def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -
     predictions: simulated and observed, (site, time)
     """
     chosen = None if metrics is None else list(metrics)
+    window = peak_window(predictions["time"].to_numpy())
     rows = []
     for name in predictions.data_vars:
         if not str(name).startswith("simulated"):
@@ -27,9 +28,20 @@ def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -
             continue
         for site in predictions["site"].to_numpy():
             simulated, measured = (predictions[key].sel(site=site).to_numpy() for key in (name, observed))
-            values = score(simulated, measured, chosen)
+            values = score(simulated, measured, chosen, peak_window=window)
             rows.append({"site": str(site), **({"target": target} if target else {}), **values})
     return pd.DataFrame(rows)
+
+
+def peak_window(time: np.ndarray) -> int:
+    """Steps a peak may be off, as neuralhydrology has it: twelve hours, but at least three steps.
+
+    >>> peak_window(np.array(["2001-01-01T00", "2001-01-01T01"], dtype="datetime64[ns]"))
+    12
+    """
+    if len(time) < 2:
+        return 3
+    return max(3, int(np.timedelta64(12, "h") / np.median(np.diff(time))))
 
 
 def median_score(predictions: xr.Dataset, metric: str = "nse") -> float:
@@ -48,10 +60,11 @@ def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
     table = pd.DataFrame({"site": [str(site) for site in predictions["site"].to_numpy()]})
     table["inflow"] = predictions["inflow"].sum("time").to_numpy()
     table["filled"] = predictions["filled"].sum("time").to_numpy()
+    table["filled steps"] = predictions["was_filled"].sum("time").to_numpy()
     if "storage" not in predictions:
         return table
     entered = predictions["entered"].sum("time").to_numpy()
-    if (entered != table["inflow"]).any():
+    if predictions["entered"].attrs.get("scaled"):
         table["added by input scaling"] = entered - table["inflow"]
     for outlet in predictions["outlet"].to_numpy():
         table[f"outflow {outlet}"] = predictions["outflow"].sel(outlet=outlet).sum("time").to_numpy()

@@ -1,7 +1,9 @@
 """The mass-conserving model: parts in front, the layer, a head, and the penalties that belong to them."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mclstm.errors import ConfigError
@@ -9,6 +11,7 @@ from mclstm.models.output import Moments, Output, Sizes, State
 from mclstm.nn.heads import LinearHead, MCFCHead, ScaledHead, SumHead
 from mclstm.nn.hydrology import AuxMemory, InputScaling
 from mclstm.nn.layer import MCLSTM
+from mclstm.nn.penalties import cell_penalty as squared_cells
 from mclstm.nn.penalties import closure_penalty, scaling_penalty
 
 __all__ = ["MassModel", "build_mass"]
@@ -36,10 +39,11 @@ class MassModel(nn.Module):
         targets: tuple[str, ...],
         memory: AuxMemory | None = None,
         scaling: InputScaling | None = None,
+        cell_weight: float = 0.0,
     ) -> None:
         super().__init__()
         self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
-        self.targets = targets
+        self.targets, self.cell_weight = targets, cell_weight
 
     @property
     def outlets(self) -> tuple[str, ...]:
@@ -70,6 +74,8 @@ class MassModel(nn.Module):
             after["memory"] = remembered.transpose(0, 1)
         h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
         y = self.head(h)
+        if self.cell_weight:
+            penalty = penalty + self.cell_weight * squared_cells(c)
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
         return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
@@ -85,6 +91,8 @@ def build_mass(
     aux_memory: int | None = None,
     input_scaling: bool = False,
     evapotranspiration: bool = False,
+    cell_penalty: float = 0.0,
+    mask: Sequence[Sequence[bool]] | None = None,
     **options: Any,
 ) -> MassModel:
     """The model from its options; mass is never scaled, so that `moments` are not looked at.
@@ -95,10 +103,11 @@ def build_mass(
     seen = aux_memory or sizes.aux
     memory = AuxMemory(sizes.aux, aux_memory) if aux_memory else None
     scaling = InputScaling(sizes.mass, sizes.aux) if input_scaling else None
-    layer = MCLSTM(sizes.mass, seen, hidden_size, static_size=sizes.static, **options)
+    allowed = None if mask is None else torch.tensor(mask, dtype=torch.bool)
+    layer = MCLSTM(sizes.mass, seen, hidden_size, static_size=sizes.static, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
     last = make_head(head, hidden_size, outlets, trash_cell)
-    return MassModel(layer, last, tuple(sizes.targets), memory, scaling)
+    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
 
 
 def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:

@@ -64,9 +64,7 @@ def long_run(root: Path) -> str:
 def kills(root: Path) -> str:
     """How many runs were killed where, and how many were lost."""
     found = _read(root, "durability/kills.json")
-    phases: dict[str, int] = {}
-    for kill in found["kills"]:
-        phases[kill["phase"]] = phases.get(kill["phase"], 0) + 1
+    phases = found["phases"]
     lines = [
         "| killed while | times |",
         "|---|---|",

@@ -1,6 +1,7 @@
 """What a run leaves on disk while it trains: checkpoints, the journal, and the evidence of a failure."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,20 @@ class Keeper:
         return progress
 
     def failed(
-        self, step: Update, batch: Batch, weight: Tensor, clip: float | None, update: int
+        self,
+        step: Update,
+        batch: Batch,
+        weight: Tensor,
+        clip: float | None,
+        update: int,
+        place: Callable[[int, int], str],
     ) -> TrainingError:
         """The error to raise, after keeping all that is needed to see the failing update again."""
         target = self.folder / "nan.safetensors"
         about: dict[str, Any] = {"update": update, "clip": clip, "model_hash": self.model_hash}
         keep_failure(target, self.model, batch, weight, **about)
         return TrainingError(
-            f"Update {update} is not finite: the first bad number is in {step.first_bad(batch)}. "
+            f"Update {update} is not finite: the first bad number is in {step.first_bad(batch, place)}. "
             f"Its weights and its batch are kept in {target}. "
             "Lower training.learning_rate, set training.clip, or look at the data of these windows."
         )

@@ -41,6 +41,7 @@ def fit(
     validate: Callable[[], float] | None,
     show: Show,
     model_hash: str,
+    place: Callable[[int, int], str] = "site {}, step {}".format,
     scheme: Scheme,
     length: int,
     warmup: int,
@@ -83,13 +84,13 @@ def fit(
             # One update, on a batch that is a function of where the run stands.
             epoch, position = locate(progress.update, count, batch_size)
             chosen = batch_indices(seed, epoch, position, count, batch_size)
-            batch = gather(data, where, chosen, int(permutation(seed, epoch, where.slack + 1)[0]))
+            batch = gather(data, where, chosen, int(permutation(seed, epoch, where.every)[0]))
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
             weight = importance[batch.site]
             step = one_update(model, optimiser, batch, weight, rate, clip)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
-                raise keep.failed(step, batch, weight, clip, progress.update)
+                raise keep.failed(step, batch, weight, clip, progress.update, place)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
             # What is shown and written down; whether it is better than before.

@@ -30,10 +30,11 @@ def showing(total: int, title: str, quiet: bool = False) -> Iterator[Show]:
 
 @contextmanager
 def _bar(total: int, title: str) -> Iterator[Show]:
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[note]}"), transient=False) as progress:
+    with Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True)) as progress:
         task = progress.add_task(title, total=total, note="")
         yield lambda done, loss, error: progress.update(task, completed=done, note=_note(loss, error))
 

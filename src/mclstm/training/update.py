@@ -1,6 +1,7 @@
 """One update: forward, loss, backward, clip, step; and whether all of it stayed finite."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -29,13 +30,15 @@ class Update(NamedTuple):
         """Whether loss and gradient are numbers; if not, the weights were left alone."""
         return math.isfinite(self.loss) and math.isfinite(self.gradient)
 
-    def first_bad(self, batch: Batch) -> str:
+    def first_bad(self, batch: Batch, place: Callable[[int, int], str]) -> str:
         """In words, where the first number lies that is none."""
         if self.refusal:
             return f"what reaches the layer, where {self.refusal}"
         bad = (~torch.isfinite(self.y)).nonzero()
         if len(bad):
-            return f"step {int(bad[0, 0])} of the window of site {int(batch.site[bad[0, 1]])}"
+            step, window = int(bad[0, 0]), int(bad[0, 1])
+            where = place(int(batch.site[window]), int(batch.start[window]) + step)
+            return f"{where}, step {step} of its window"
         return "the gradient" if math.isfinite(self.loss) else "the loss"
 
     def record(self) -> dict[str, Any]:
