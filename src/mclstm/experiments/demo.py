@@ -55,7 +55,6 @@ def demo_config(model: str, seed: int = 0, updates: int = 300) -> Config:
                 "scheme": "sequence",
                 "length": 545,
                 "warmup": 365,
-                "stride": 10,
                 "batch_size": 32,
                 "updates": updates,
                 "learning_rate": 0.02,
