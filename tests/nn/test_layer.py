@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm import MCLSTM, ConservationError
-from support.variants import VARIANTS, build, inputs
+from support.variants import EVERY, VARIANTS, build, inputs
 
 
 def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
@@ -22,7 +22,7 @@ def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
     assert torch.equal(c[2], c_one)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("cut", [0, 1, 4, 9])
 def test_two_halves_equal_one_whole(name: str, cut: int) -> None:
     layer = build(name)
@@ -183,6 +183,9 @@ def test_a_hypernetwork_may_carry_a_state_of_its_own() -> None:
     assert module.seen == 8, "a given state continues the sequence"
     layer(x)
     assert module.seen == 4
+    flows = layer.audit(x, c0=c)
+    assert module.seen == 8, "an audit asks the module once a step"
+    torch.testing.assert_close(flows.h, flows.o * (flows.c[1:] + flows.h))
 
 
 def test_parameters_start_as_the_paper_says() -> None:
