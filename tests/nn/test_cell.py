@@ -1,4 +1,4 @@
-"""The cell is the layer, step by step, and so is a roll-out."""
+"""The cell is the layer, step by step, and so is a roll-out; hypernetworks with a state in all three."""
 
 import pytest
 import torch
@@ -82,6 +82,21 @@ class Remembering(nn.Module):
     def forward(self, x: Tensor, a: Tensor, c: Tensor) -> Tensor:
         self.seen, self.width = self.seen + 1, a.shape[-1]
         return torch.eye(2).expand(c.shape[0], 2, 2) * self.seen
+
+
+def test_a_hypernetwork_of_the_layer_may_carry_a_state_of_its_own() -> None:
+    module = Remembering()
+    layer = MCLSTM(1, 0, 2, redistribution=module)
+    x = torch.rand(4, 3, 1)
+    _, c = layer(x)
+    assert module.seen == 4
+    layer(x, c0=c)
+    assert module.seen == 8, "a given state continues the sequence"
+    layer(x)
+    assert module.seen == 4
+    flows = layer.audit(x, c0=c)
+    assert module.seen == 8, "an audit asks the module once a step"
+    torch.testing.assert_close(flows.h, flows.o * (flows.c[1:] + flows.h))
 
 
 def test_every_roll_out_starts_its_hypernetwork_again() -> None:

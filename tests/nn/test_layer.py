@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mclstm import MCLSTM, ConservationError
 from support.variants import EVERY, VARIANTS, build, inputs
@@ -156,36 +156,6 @@ def test_ablated_parts_are_what_the_paper_says() -> None:
     torch.testing.assert_close(kept.h, kept.o * kept.c[1:])
     linear = build("masked", not_conserving="redistribution").flows(x, a, static=static).R
     assert (linear < 0).any()
-
-
-class Counting(nn.Module):
-    """A hypernetwork that remembers how often it was asked since its last reset."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = 0
-
-    def reset_state(self) -> None:
-        self.seen = 0
-
-    def forward(self, x: Tensor, a: Tensor, c: Tensor) -> Tensor:
-        self.seen += 1
-        return torch.full((c.shape[0], 2, 2), float(self.seen))
-
-
-def test_a_hypernetwork_may_carry_a_state_of_its_own() -> None:
-    module = Counting()
-    layer = MCLSTM(1, 0, 2, redistribution=module)
-    x = torch.rand(4, 3, 1)
-    _, c = layer(x)
-    assert module.seen == 4
-    layer(x, c0=c)
-    assert module.seen == 8, "a given state continues the sequence"
-    layer(x)
-    assert module.seen == 4
-    flows = layer.audit(x, c0=c)
-    assert module.seen == 8, "an audit asks the module once a step"
-    torch.testing.assert_close(flows.h, flows.o * (flows.c[1:] + flows.h))
 
 
 def test_parameters_start_as_the_paper_says() -> None:

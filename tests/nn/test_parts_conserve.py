@@ -1,4 +1,4 @@
-"""Conservation over random configurations of everything around the layer: MCFC, heads, cell, what is in front.
+"""Conservation over random configurations of everything around the layer: MCFC, heads, cell, inputs.
 
 Fewer examples than for the layer itself, whose properties are in tests/properties.
 """

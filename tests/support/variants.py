@@ -59,7 +59,8 @@ VARIANTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "signed": lambda K: {"allow_negative_mass": True},
 }
 
-# Samples of a batch see each other's stores: a sample alone, a padded one and the paper's step by step differ.
+# Samples of a batch see each other's stores, so that one alone, or with padding beside it, has other results:
+# not for tests that compare a sample alone with itself in a batch.
 COUPLED: dict[str, Callable[[int], dict[str, Any]]] = {
     "batch-state-norm": lambda K: {"state_norm": "batch", "stay": None},
 }
