@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
 from mclstm import MCLSTM
-from support.variants import ABLATIONS, VARIANTS, build, inputs
+from support.variants import ABLATIONS, EVERY, build, inputs
 
 
 def as_function(layer: MCLSTM, names: list[str]) -> Callable[..., tuple[Tensor, ...]]:
@@ -47,7 +47,7 @@ def away_from_kinks(layer: MCLSTM, x: Tensor, a: Tensor, c0: Tensor, static: Ten
 
 @pytest.mark.parametrize("cells", [1, 3])
 @pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_variant(name: str, steps: int, cells: int) -> None:
     for seed in range(20):
         torch.manual_seed(seed)

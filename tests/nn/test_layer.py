@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mclstm import MCLSTM, ConservationError
-from support.variants import VARIANTS, build, inputs
+from support.variants import EVERY, VARIANTS, build, inputs
 
 
 def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
@@ -22,7 +22,7 @@ def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
     assert torch.equal(c[2], c_one)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("cut", [0, 1, 4, 9])
 def test_two_halves_equal_one_whole(name: str, cut: int) -> None:
     layer = build(name)
@@ -156,33 +156,6 @@ def test_ablated_parts_are_what_the_paper_says() -> None:
     torch.testing.assert_close(kept.h, kept.o * kept.c[1:])
     linear = build("masked", not_conserving="redistribution").flows(x, a, static=static).R
     assert (linear < 0).any()
-
-
-class Counting(nn.Module):
-    """A hypernetwork that remembers how often it was asked since its last reset."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = 0
-
-    def reset_state(self) -> None:
-        self.seen = 0
-
-    def forward(self, x: Tensor, a: Tensor, c: Tensor) -> Tensor:
-        self.seen += 1
-        return torch.full((c.shape[0], 2, 2), float(self.seen))
-
-
-def test_a_hypernetwork_may_carry_a_state_of_its_own() -> None:
-    module = Counting()
-    layer = MCLSTM(1, 0, 2, redistribution=module)
-    x = torch.rand(4, 3, 1)
-    _, c = layer(x)
-    assert module.seen == 4
-    layer(x, c0=c)
-    assert module.seen == 8, "a given state continues the sequence"
-    layer(x)
-    assert module.seen == 4
 
 
 def test_parameters_start_as_the_paper_says() -> None:

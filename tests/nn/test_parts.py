@@ -1,4 +1,4 @@
-"""Feed-forward forms, heads, hydrology parts, penalties, cell and roll-out."""
+"""Feed-forward forms, heads, hydrology parts and penalties."""
 
 import pytest
 import torch
@@ -12,17 +12,14 @@ from mclstm import (
     InputScaling,
     LinearHead,
     MCFCHead,
-    MCLSTMCell,
     MultiplicativeMCFC,
     ScaledHead,
     SumHead,
     cell_penalty,
     closure_penalty,
     guide_penalty,
-    rollout,
     scaling_penalty,
 )
-from support.variants import VARIANTS, Hypernetwork, build, inputs
 
 
 @pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
@@ -37,14 +34,28 @@ def test_mcfc_is_the_papers_formula_and_conserves(norm: str) -> None:
     assert (kept >= 0).all()
 
 
-def test_mcfc_gradients() -> None:
-    layer = MCFC(3, 2, dtype=torch.float64)
-    x = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+DIFFERENTIABLE = {
+    "MCFC": lambda: MCFC(3, 2),
+    "MCFC without output gate": lambda: MCFC(3, 2, output_gate=False),
+    "MultiplicativeMCFC": lambda: MultiplicativeMCFC(3, 2),
+    "MultiplicativeMCFC with trash": lambda: MultiplicativeMCFC(3, 2, trash=True),
+    "SumHead": lambda: SumHead(3),
+    "MCFCHead": lambda: MCFCHead(3),
+    "LinearHead": lambda: LinearHead(3),
+    "ScaledHead": lambda: ScaledHead(3),
+}
 
-    def run(x: torch.Tensor, B_i: torch.Tensor, b_o: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(layer, {"B_i": B_i, "b_o": b_o}, x)
 
-    given = (x, layer.B_i.detach().requires_grad_(), layer.b_o.detach().requires_grad_())
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_of_feed_forward_forms_and_heads(name: str) -> None:
+    part = DIFFERENTIABLE[name]().double()
+    names = [name for name, _ in part.named_parameters()]
+
+    def run(x: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(part, dict(zip(names, values, strict=True)), x)
+
+    x = torch.rand(4, 3, dtype=torch.float64) + 0.1
+    given = [value.detach().requires_grad_() for value in (x, *part.parameters())]
     assert gradcheck(run, given)
     assert gradgradcheck(run, given)
 
@@ -173,49 +184,3 @@ def test_a_guided_cell_learns_the_observed_store() -> None:
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.1 * losses[0]
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_a_cell_step_by_step_is_the_layer(name: str) -> None:
-    layer = build(name, backend="reference")
-    options = {**VARIANTS[name](4), "static_size": 2, "dtype": torch.float64}
-    if name == "hypernetwork":
-        options["redistribution"] = Hypernetwork(4).double()
-    cell = MCLSTMCell(2, 3, 4, **options)
-    cell.load_state_dict(layer.state_dict())
-    x, a, static = inputs(5, 3)
-    h, c = layer(x, a, static=static)
-    state = None
-    for t in range(5):
-        out, state = cell(x[t], a[t], state, static=static)
-        assert torch.equal(out, h[t])
-    assert torch.equal(state, c)
-    one, _ = cell(x[0, 0], a[0, 0], static=static[0])
-    torch.testing.assert_close(one, h[0, 0])
-
-
-def test_roll_out_keeps_the_energy_and_predicts_its_own_auxiliaries() -> None:
-    hypernetwork = Hypernetwork(2, aux=1, mass=0)
-    cell = MCLSTMCell(0, 1, 2, redistribution=hypernetwork, gates_see=(), output_bias=-1e4)
-    start = torch.tensor([[1.0, 0.0], [0.3, 0.7]])
-    known = rollout(cell, start, torch.randn(30, 2, 1))
-    torch.testing.assert_close(known.c.sum(-1), torch.ones(31, 2))
-    predictor = nn.Linear(3, 1)
-    free = rollout(
-        cell, start, torch.zeros(2, 1), next_aux=lambda a, c: predictor(torch.cat([a, c], -1)), steps=30
-    )
-    assert free.a.shape == (30, 2, 1)
-    torch.testing.assert_close(free.a[1], predictor(torch.cat([free.a[0], free.c[1]], -1)))
-    (free.c[-1, :, 0].sum()).backward()
-    assert predictor.weight.grad.abs().sum() > 0
-    assert all(p.grad is not None for p in hypernetwork.parameters())
-    empty = rollout(cell, start, torch.zeros(0, 2, 1))
-    assert empty.c.shape == (1, 2, 2)
-    assert empty.h.shape == (0, 2, 2)
-
-
-def test_roll_out_of_known_auxiliaries_is_the_layer() -> None:
-    layer, cell = MCLSTM(0, 1, 3, backend="reference"), MCLSTMCell(0, 1, 3)
-    cell.load_state_dict(layer.state_dict())
-    a, c0 = torch.randn(9, 2, 1), torch.rand(2, 3)
-    assert torch.equal(rollout(cell, c0, a).h, layer(None, a, c0)[0])

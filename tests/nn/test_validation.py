@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -60,6 +61,12 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "length too long": ({"lengths": [5, 6, 1]}, r"lengths\[1\] is 6, but the sequences have 5 steps"),
     "length negative": ({"lengths": [5, 5, -1]}, r"lengths\[2\] is -1"),
     "too few lengths": ({"lengths": [5]}, r"lengths is torch.int64 of shape \(1,\); give 3 whole numbers"),
+    "x as an array": ({"x": np.ones((5, 3, 1))}, r"x is a numpy.ndarray; give a torch tensor, such as"),
+    "a as a list": ({"a": [[1.0]]}, "a is a list; give a torch tensor"),
+    "static as an array": ({"static": np.ones((3, 2))}, "static is a numpy.ndarray"),
+    "c0 as a number": ({"c0": 1.0}, "c0 is a float; give a torch tensor"),
+    "lengths of words": ({"lengths": ["a", "b", "c"]}, "lengths is a list of something else than numbers"),
+    "ragged lengths": ({"lengths": [[1], [2, 3]]}, "lengths is a list of .*; give 3 whole numbers"),
     "broken lengths": ({"lengths": torch.ones(3)}, "lengths is torch.float32"),
 }
 
@@ -88,6 +95,16 @@ BUILDS: dict[str, tuple[dict[str, Any], str]] = {
     "stay of one": ({"stay": 1.0}, "stay is 1.0; give a share between 0 and 1"),
     "negative start": ({"initial_state": -1.0}, "initial_state is -1.0"),
     "unknown start": ({"initial_state": "random"}, "initial_state is 'random'"),
+    "stay in words": ({"stay": "x"}, "stay is 'x'; give a share between 0 and 1"),
+    "stay of True": ({"stay": True}, "stay is True"),
+    "no start": (
+        {"initial_state": None},
+        "initial_state is None; give 'zero', 'learned', or a finite amount",
+    ),
+    "start as a list": ({"initial_state": [1.0]}, r"initial_state is \[1.0\]"),
+    "output bias in words": ({"output_bias": "low"}, "output_bias is 'low'; give a finite number"),
+    "sight as a number": ({"gates_see": 3}, "gates_see is 3; give any of aux, state, mass"),
+    "mask as a list": ({"mask": [[True] * 4] * 4}, "mask is a list; give a torch tensor"),
     "half": ({"dtype": torch.float16}, "dtype is torch.float16; mass is kept in"),
     "mask of floats": ({"mask": torch.ones(4, 4)}, "mask is torch.float32"),
     "mask too small": ({"mask": torch.ones(3, 3).bool()}, r"give a bool tensor \(4, 4\)"),
@@ -104,8 +121,9 @@ def test_bad_constructions(name: str) -> None:
     change, message = BUILDS[name]
     sizes = {"mass_size": 1, "aux_size": 2, "hidden_size": 4}
     MCLSTM(**sizes)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as caught:
         MCLSTM(**{**sizes, **change})
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_half_precision_weights_are_refused() -> None:
@@ -138,6 +156,15 @@ PARTS = {
         lambda: rollout(MCLSTMCell(0, 1, 2), torch.ones(1, 2), torch.ones(1, 1), next_aux=lambda a, c: a),
         "Give `next_aux` and `steps` together",
     ),
+    "cell with an array": (lambda: MCLSTMCell(2, 0, 3)(np.ones((4, 2))), "x is a numpy.ndarray"),
+    "roll-out from an array": (
+        lambda: rollout(MCLSTMCell(0, 1, 2), np.ones((1, 2)), torch.ones(3, 1, 1)),
+        "c0 is a numpy.ndarray",
+    ),
+    "roll-out without static": (
+        lambda: rollout(MCLSTMCell(0, 1, 2, static_size=1), torch.ones(1, 2), torch.ones(3, 1, 1)),
+        "static is missing",
+    ),
     "cell of wrong width": (lambda: MCLSTMCell(2, 0, 3)(torch.ones(4, 1)), "x has shape"),
 }
 
@@ -147,6 +174,24 @@ def test_bad_use_of_parts(name: str) -> None:
     call, message = PARTS[name]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("form", [MCFC, MultiplicativeMCFC])
+def test_feed_forward_forms_have_the_door_of_the_layer(form: type[MCFC] | type[MultiplicativeMCFC]) -> None:
+    layer, x = form(3, 2), torch.ones(4, 3)
+    for bad, message in (
+        (x.double(), "x is torch.float64, the layer torch.float32"),
+        (x.long(), r"x is torch.int64.* x.to\(torch.float32\)"),
+        (x.to("meta"), "x is on meta, the layer on cpu"),
+        (x.numpy(), "x is a numpy.ndarray"),
+        (torch.ones(()), r"x has shape \(\), expected \(..., 3\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            layer(bad)
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert layer(x.half()).dtype == torch.float32
+    with pytest.raises(ValueError, match="in which mass cannot be kept"):
+        form(3, 2).half()(x.half())
 
 
 def test_linear_head_takes_anything() -> None:

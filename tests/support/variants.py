@@ -1,7 +1,7 @@
-"""Every form of the layer that a user can choose, by name: one line each."""
+"""Every form of the layer that a user can choose, by name: VARIANTS and, coupling samples, COUPLED."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from mclstm import MCLSTM
 
 MASS, AUX, STATIC = 2, 3, 2
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class Hypernetwork(nn.Module):
@@ -58,20 +59,28 @@ VARIANTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "signed": lambda K: {"allow_negative_mass": True},
 }
 
+# Samples of a batch see each other's stores, so that one alone, or with padding beside it, has other results:
+# not for tests that compare a sample alone with itself in a batch.
+COUPLED: dict[str, Callable[[int], dict[str, Any]]] = {
+    "batch-state-norm": lambda K: {"state_norm": "batch", "stay": None},
+}
+
+EVERY = VARIANTS | COUPLED
+
 ABLATIONS = ("input", "redistribution", "output")
 
 
 def build(name: str, cells: int = 4, **options: Any) -> MCLSTM:
     """The named variant in float64, its weights shaken so that every gate depends on what it sees."""
     layer = MCLSTM(
-        MASS, AUX, cells, static_size=STATIC, **{"dtype": torch.float64, **VARIANTS[name](cells), **options}
+        MASS, AUX, cells, static_size=STATIC, **{"dtype": torch.float64, **EVERY[name](cells), **options}
     )
     layer.to(layer.gates.b_o.dtype)
     return shaken(layer)
 
 
 @torch.no_grad()
-def shaken(layer: MCLSTM, size: float = 0.5) -> MCLSTM:
+def shaken(layer: Module, size: float = 0.5) -> Module:
     """Add noise to every parameter."""
     for parameter in layer.parameters():
         parameter.add_(size * torch.randn_like(parameter))

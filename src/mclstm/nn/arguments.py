@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Iterable
+from numbers import Real
 
 import torch
 from torch import Tensor
+
+from mclstm.nn.values import require_tensor
 
 __all__ = [
     "one_of",
     "require_dtype",
     "require_initial",
     "require_mask",
+    "require_number",
     "require_size",
     "require_stay",
     "some_of",
@@ -29,14 +33,26 @@ def one_of(name: str, value: object, known: Iterable[str]) -> str:
 
 
 def some_of(name: str, values: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(values, Iterable):
+        raise ValueError(f"{name} is {values!r}; give any of {', '.join(known)}, as a tuple.")
     given = (values,) if isinstance(values, str) else tuple(values)
     for value in given:
         one_of(name, value, known)
     return tuple(value for value in known if value in given)
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def require_number(name: str, value: float) -> float:
+    if not is_number(value) or not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}; give a finite number.")
+    return float(value)
+
+
 def require_stay(stay: float | None) -> float | None:
-    if stay is not None and not 0.0 < stay < 1.0:
+    if stay is not None and not (is_number(stay) and 0.0 < stay < 1.0):
         raise ValueError(f"stay is {stay!r}; give a share between 0 and 1 (both excluded), or None.")
     return stay
 
@@ -44,7 +60,7 @@ def require_stay(stay: float | None) -> float | None:
 def require_initial(initial: str | float) -> str | float:
     if isinstance(initial, str):
         return one_of("initial_state", initial, ("zero", "learned"))
-    if not (math.isfinite(initial) and initial >= 0):
+    if not (is_number(initial) and math.isfinite(initial) and initial >= 0):
         raise ValueError(f"initial_state is {initial!r}; give 'zero', 'learned', or a finite amount >= 0.")
     return float(initial)
 
@@ -56,6 +72,7 @@ def require_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def require_mask(mask: Tensor, hidden_size: int, must_stay: bool) -> Tensor:
+    require_tensor("mask", mask)
     if mask.dtype != torch.bool or mask.shape != (hidden_size, hidden_size):
         shape = tuple(mask.shape)
         raise ValueError(

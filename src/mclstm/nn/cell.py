@@ -5,8 +5,9 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.door import arrange, full_precision
+from mclstm.nn.door import arrange
 from mclstm.nn.gates import GateOptions, Gates
+from mclstm.nn.values import full_precision, require_tensor
 from mclstm.ops import reference
 
 __all__ = ["MCLSTMCell"]
@@ -31,6 +32,16 @@ class MCLSTMCell(nn.Module):
         super().__init__()
         self.gates = Gates(mass_size, aux_size, hidden_size, **options)
 
+    @property
+    def conserving(self) -> bool:
+        """Whether mass is conserved; False only for the ablations of `not_conserving`."""
+        return not self.gates.form.not_conserving
+
+    @property
+    def batch_independent(self) -> bool:
+        """Whether a sample's result is its own business; False only for `state_norm="batch"`."""
+        return self.gates.form.state_norm == "sample"
+
     def reset_parameters(self) -> None:
         """Start again, as the constructor did."""
         self.gates.reset_parameters()
@@ -43,7 +54,15 @@ class MCLSTMCell(nn.Module):
         *,
         static: Tensor | None = None,  # (B, S)
     ) -> tuple[Tensor, Tensor]:  # (B, K), (B, K)
-        """Outflow and new state; unbatched inputs (M,), (A,), (K,), (S,) are accepted."""
+        """Outflow and new state; unbatched inputs (M,), (A,), (K,), (S,) are accepted.
+
+        Without c a sequence starts, as without c0 in `MCLSTM`: from the initial state of the options.
+        """
+        for name, value in (("x", x), ("a", a)):
+            if value is not None:
+                require_tensor(name, value)
+        if c is None:
+            self.gates.start()
         x, a = (None if value is None else value.unsqueeze(0) for value in (x, a))
         given = arrange(self.gates, x, a, c, static, None, batch_first=False)
         weights = reference.column_major(self.gates.weights())

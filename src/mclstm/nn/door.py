@@ -1,16 +1,15 @@
 """The door of a layer: inputs as people have them in, checked tensors (T, B, ...) out, and back again."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from mclstm.errors import NotFiniteError
 from mclstm.nn.gates import Gates
+from mclstm.nn.values import like_weights, require_tensor, require_values
 
-__all__ = ["Arranged", "Layout", "arrange", "full_precision"]
+__all__ = ["Arranged", "Layout", "arrange"]
 
 
 class Layout(NamedTuple):
@@ -57,6 +56,9 @@ def arrange(
     batch_first: bool,
 ) -> Arranged:
     """Check every input, bring it to (T, B, ...), and say in one sentence what is wrong otherwise."""
+    for name, value in (("x", x), ("a", a), ("c0", c0), ("static", static)):
+        if value is not None:
+            require_tensor(name, value)
     given = x if x is not None else a
     if given is None:
         raise ValueError("Neither x nor a is given; give one of them, so that the number of steps is known.")
@@ -92,28 +94,7 @@ def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -
             f"{name} has shape {tuple(value.shape)}, expected {expected.format(size)}; "
             "the last dimension is the size the layer was built with."
         )
-    return layout.inward(_like_weights(name, value, gates))
-
-
-def _like_weights(name: str, value: Tensor, gates: Gates) -> Tensor:
-    weight = gates.b_o
-    if weight.dtype not in (torch.float32, torch.float64):
-        raise ValueError(
-            f"The layer's weights are {weight.dtype}, in which mass cannot be kept; call layer.float() and "
-            "use autocast around it."
-        )
-    if value.device != weight.device:
-        raise ValueError(
-            f"{name} is on {value.device}, the layer on {weight.device}; call {name}.to('{weight.device}')."
-        )
-    if value.dtype == weight.dtype:
-        return value
-    if torch.is_autocast_enabled(value.device.type) and value.is_floating_point():
-        return value.to(weight.dtype)
-    raise ValueError(
-        f"{name} is {value.dtype}, the layer {weight.dtype}; convert one of them, "
-        f"such as {name}.to({weight.dtype})."
-    )
+    return layout.inward(like_weights(name, value, gates.b_o))
 
 
 def _absent_aux(gates: Gates, steps: int, batch: int) -> Tensor:
@@ -133,7 +114,7 @@ def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> 
         raise ValueError(
             f"static has shape {tuple(static.shape)}, expected {wanted}; give one row per sequence."
         )
-    return _like_weights("static", static, gates).view(batch, size)
+    return like_weights("static", static, gates.b_o).view(batch, size)
 
 
 def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
@@ -144,11 +125,11 @@ def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) ->
         raise ValueError(
             f"c0 has shape {tuple(c0.shape)}, expected {wanted}; give the stored mass of every cell."
         )
-    return _like_weights("c0", c0, gates).view(batch, gates.hidden_size)
+    return like_weights("c0", c0, gates.b_o).view(batch, gates.hidden_size)
 
 
 def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torch.device) -> Tensor:
-    counts = torch.as_tensor(lengths, device=device)
+    counts = _counts(lengths, batch).to(device)
     if counts.shape != (batch,) or counts.is_floating_point() or counts.dtype == torch.bool:
         raise ValueError(
             f"lengths is {counts.dtype} of shape {tuple(counts.shape)}; "
@@ -163,27 +144,11 @@ def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torc
     return torch.arange(steps, device=device).unsqueeze(-1) < counts
 
 
-def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: bool) -> None:
-    """Refuse what no store can hold, naming the first place; skipped where there are no values to look at."""
-    if value.is_meta or torch.compiler.is_compiling():
-        return
-    bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
-    if not bool(bad.any()):
-        return
-    place = tuple(bad.nonzero()[0].tolist())
-    named = ", ".join(f"{label} {at}" for label, at in zip(places, place, strict=True))
-    remedy = "replace missing values before the layer" + (
-        "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
-    )
-    expected = "finite" if negative else "finite and >= 0"
-    raise NotFiniteError(f"{name} is {value[place].item()} at {named}; it must be {expected}: {remedy}.")
-
-
-@contextmanager
-def full_precision(device: torch.device) -> Iterator[None]:
-    """Autocast off: gates normalised in half precision would leak a thousandth of the mass a step."""
-    if torch.amp.is_autocast_available(device.type):
-        with torch.autocast(device.type, enabled=False):
-            yield
-    else:
-        yield
+def _counts(lengths: Tensor | Sequence[int], batch: int) -> Tensor:
+    try:
+        return torch.as_tensor(lengths)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(lengths).__name__
+        raise ValueError(
+            f"lengths is a {kind} of something else than numbers; give {batch} whole numbers, one per sample."
+        ) from None

@@ -11,6 +11,7 @@ from mclstm.nn.arguments import (
     require_dtype,
     require_initial,
     require_mask,
+    require_number,
     require_size,
     require_stay,
     some_of,
@@ -98,7 +99,7 @@ class Gates(nn.Module):
             not_conserving=some_of("not_conserving", not_conserving, ("input", "redistribution", "output")),
             signed=allow_negative_mass,
         )
-        self.stay, self.output_bias = require_stay(stay), float(output_bias)
+        self.stay, self.output_bias = require_stay(stay), require_number("output_bias", output_bias)
         self.initial_state = require_initial(initial_state)
         dtype = require_dtype(dtype or torch.get_default_dtype())
         must_stay = self.form.redistribution == "identity"
@@ -164,6 +165,12 @@ class Gates(nn.Module):
         """The tensors as `ops` takes them."""
         W_r, b_r, B_r = self.W_r, self.b_r, self.B_r
         return Weights(self.W_i, self.b_i, self.W_o, self.b_o, W_r, b_r, B_r, self.mask, self.hypernetwork)
+
+    def start(self) -> None:
+        """A new sequence begins: a hypernetwork with a state of its own forgets the last one."""
+        reset_state = getattr(self.hypernetwork, "reset_state", None)
+        if reset_state is not None:
+            reset_state()
 
     def first_state(self, batch: int) -> Tensor:
         """The state before the first step, (B, K): zero, a constant in each cell, or learned and positive."""

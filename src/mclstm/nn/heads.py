@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from mclstm.nn.arguments import require_size
 from mclstm.nn.mcfc import MCFC
 
-__all__ = ["HEADS", "LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
+__all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
 
 class SumHead(nn.Module):
@@ -133,6 +133,3 @@ class ScaledHead(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., 1)."""
         return (h[..., 1:] * torch.exp(self.log_scale)).sum(dim=-1, keepdim=True) + self.bias
-
-
-HEADS = {"sum": SumHead, "linear": LinearHead, "mcfc": MCFCHead, "scaled": ScaledHead}

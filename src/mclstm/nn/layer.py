@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import one_of
-from mclstm.nn.door import Arranged, arrange, full_precision
-from mclstm.nn.flows import Flows, audit_flows, flows_of
+from mclstm.nn.door import Arranged, arrange
+from mclstm.nn.flows import Flows, audit_flows, backend_flows, flows_of
 from mclstm.nn.gates import Gates, Norm, Redistribution
+from mclstm.nn.values import full_precision
 from mclstm.ops import dispatch
 
 __all__ = ["MCLSTM"]
@@ -34,8 +35,9 @@ class MCLSTM(nn.Module):
         static_size: S, auxiliary inputs given once a sequence.
         redistribution: "dynamic" (a matrix each step), "static" (one matrix), "outer" (two vectors each step
             times one matrix), "identity" (cells do not exchange), or a module (x, a, c) -> (B, K, K) logits.
-            A module may carry a state of its own; if it has `reset_state()`, that is called when a sequence
-            starts without a given c0.
+            A module sees the static inputs too, behind the auxiliary ones: its a is (B, A + S). It may carry
+            a state of its own; if it has `reset_state()`, that is called when a sequence starts without a
+            given c0.
         redistribution_norm, input_norm: how logits become shares: "softmax", "sigmoid", "relu".
         gates_see: any of "aux", "state", "mass"; static inputs belong to "aux".
         mask: (K, K) bool, row = from, column = to; False forbids a transfer.
@@ -161,6 +163,8 @@ class MCLSTM(nn.Module):
     ) -> Flows:
         """Every gate, transfer, inflow, outflow and storage of every step, with the ledger.
 
+        Computed by the reference, whatever the backend, and differentiable; `audit` looks at the backend.
+
         >>> layer = MCLSTM(1, 0, 3)
         >>> flows = layer.flows(torch.rand(5, 2, 1))
         >>> flows.transfers.shape, flows.residual.dtype
@@ -179,9 +183,13 @@ class MCLSTM(nn.Module):
         static: Tensor | None = None,  # (B, S)
         lengths: Tensor | Sequence[int] | None = None,  # (B,)
     ) -> Flows:
-        """The flows if every ledger closes, else a ConservationError naming the first sample and step."""
-        with torch.no_grad():
-            flows = self.flows(x, a, c0, static=static, lengths=lengths)
+        """The flows if every ledger closes, else a ConservationError naming the first sample and step.
+
+        Audited is the layer's own backend: h and c are what it returns, the gates are the reference's.
+        """
+        given = self._arrange(x, a, c0, static, lengths)
+        with torch.no_grad(), full_precision(given.x.device):
+            flows = backend_flows(self.backend, given, self.gates.weights(), self.gates.form)
         audit_flows(flows, torch.finfo(self.gates.b_o.dtype).eps)
         return flows
 
@@ -193,9 +201,8 @@ class MCLSTM(nn.Module):
         static: Tensor | None,
         lengths: Tensor | Sequence[int] | None,
     ) -> Arranged:
-        reset_state = getattr(self.gates.hypernetwork, "reset_state", None)
-        if c0 is None and reset_state is not None:
-            reset_state()
+        if c0 is None:
+            self.gates.start()
         return arrange(self.gates, x, a, c0, static, lengths, self.batch_first)
 
     def _run(self, given: Arranged) -> tuple[Tensor, Tensor]:

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.arguments import one_of, require_dtype, require_size
-from mclstm.nn.door import full_precision, require_values
+from mclstm.nn.arguments import one_of, require_dtype, require_number, require_size
 from mclstm.nn.gates import Norm, orthogonal_
+from mclstm.nn.values import full_precision, like_weights, require_tensor, require_values
 from mclstm.ops.normalise import NORMALISERS, normalise, sigmoid
 
 __all__ = ["MCFC", "MultiplicativeMCFC"]
@@ -45,7 +45,8 @@ class MCFC(nn.Module):
         require_size("hidden_size", hidden_size, least=1)
         self.mass_size, self.hidden_size = mass_size, hidden_size
         self.input_norm = one_of("input_norm", input_norm, NORMALISERS)
-        self.output_bias, self.allow_negative_mass = float(output_bias), allow_negative_mass
+        self.output_bias = require_number("output_bias", output_bias)
+        self.allow_negative_mass = allow_negative_mass
         dtype = require_dtype(dtype or torch.get_default_dtype())
         self.B_i = nn.Parameter(torch.empty(mass_size, hidden_size, device=device, dtype=dtype))
         gate = nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype)) if output_gate else None
@@ -67,12 +68,9 @@ class MCFC(nn.Module):
 
     def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What leaves and what is held back, (..., K) each; together they are all of x (..., M)."""
-        if x.dim() == 0 or x.shape[-1] != self.mass_size:
-            raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {self.mass_size}).")
-        rows = x.reshape(-1, self.mass_size)
-        require_values("x", rows, ("row", "input"), negative=self.allow_negative_mass)
+        rows = checked_rows(x, self.B_i, negative=self.allow_negative_mass)
         with full_precision(x.device):
-            m = (rows.to(self.B_i.dtype) @ self.input_gate).view(*x.shape[:-1], self.hidden_size)
+            m = (rows @ self.input_gate).view(*x.shape[:-1], self.hidden_size)
             y = m if self.b_o is None else sigmoid(self.b_o) * m
         return y, m - y
 
@@ -82,6 +80,20 @@ class MCFC(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.mass_size}, {self.hidden_size}, input_norm={self.input_norm}"
+
+
+def checked_rows(x: Tensor, weight: Tensor, negative: bool) -> Tensor:
+    """The door of the feed-forward forms: x (..., M), weight (M, K) -> the rows of x, (N, M)."""
+    require_tensor("x", x)
+    size = weight.shape[0]
+    if x.dim() == 0 or x.shape[-1] != size:
+        raise ValueError(
+            f"x has shape {tuple(x.shape)}, expected (..., {size}); "
+            "the last dimension is the size the layer was built with."
+        )
+    rows = like_weights("x", x, weight).reshape(-1, size)
+    require_values("x", rows, ("row", "input"), negative)
+    return rows
 
 
 class MultiplicativeMCFC(nn.Module):
@@ -129,11 +141,10 @@ class MultiplicativeMCFC(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The products: x (..., M), non-negative -> (..., K)."""
-        require_values("x", x.reshape(-1, x.shape[-1]), ("row", "input"), negative=False)
+        rows = checked_rows(x, self.mcfc.B_i, negative=False)
         with full_precision(x.device):
-            x = x.to(self.alpha.dtype)
-            logs = torch.log(x.clamp(min=torch.finfo(x.dtype).tiny))
-            y = self.mcfc(logs)
+            logs = torch.log(rows.clamp(min=torch.finfo(rows.dtype).tiny))
+            y = self.mcfc(logs.view(x.shape))
             return torch.exp((y[..., 1:] if self.trash else y) + self.alpha)
 
     def extra_repr(self) -> str:

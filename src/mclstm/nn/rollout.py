@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mclstm.nn.cell import MCLSTMCell
+from mclstm.nn.values import require_tensor
 
 __all__ = ["Rollout", "rollout"]
 
@@ -24,13 +25,15 @@ def rollout(
     c0: Tensor,  # (B, K)
     a: Tensor,  # (T, B, A) known, or (B, A) the first ones
     *,
+    static: Tensor | None = None,  # (B, S)
     next_aux: Callable[[Tensor, Tensor], Tensor] | None = None,
     steps: int | None = None,
 ) -> Rollout:
     """Let the stores exchange mass for some steps; the gates and a hypernetwork see the state they reach.
 
     Without `next_aux` the auxiliary inputs of every step are given. With it, only the first are, and
-    a_{t+1} = next_aux(a_t, c_t) predicts the others, over `steps` steps.
+    a_{t+1} = next_aux(a_t, c_t) predicts the others, over `steps` steps. A roll-out is a sequence of its own:
+    a hypernetwork that has `reset_state()` is reset before the first step.
 
     >>> cell = MCLSTMCell(0, 1, 2, output_bias=-100.0)
     >>> energy = rollout(cell, torch.tensor([[1.0, 0.0]]), torch.zeros(50, 1, 1)).c
@@ -39,12 +42,15 @@ def rollout(
     """
     if (next_aux is None) == (steps is not None):
         raise ValueError("Give `next_aux` and `steps` together, or the auxiliary inputs of every step.")
+    require_tensor("c0", c0)
+    require_tensor("a", a)
+    cell.gates.start()
     count = a.shape[0] if steps is None else steps
     now = a[0] if steps is None and count else a
     stores, outflows, used, c = [c0], [], [], c0
     for t in range(count):
         now = a[t] if next_aux is None else now
-        h, c = cell(None, now, c)
+        h, c = cell(None, now, c, static=static)
         stores.append(c)
         outflows.append(h)
         used.append(now)
