@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from mclstm.data.season import SEASON, with_season
 from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
-from mclstm.evaluation.simulate import simulate
+from mclstm.evaluation.predictions import as_netcdf as as_netcdf
+from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
 from mclstm.models import MODELS
 from mclstm.models.output import Sizes, scale_of
@@ -31,19 +33,26 @@ from mclstm.training.loop import fit, planned_updates
 from mclstm.training.progress import showing
 from mclstm.training.state import load_weights
 
-__all__ = ["Evaluated", "Loaded", "evaluate", "load_run", "resume", "train"]
+__all__ = ["Evaluated", "Loaded", "Opened", "evaluate", "load_run", "open_run", "resume", "train"]
 
 
-class Loaded(NamedTuple):
-    """A run in memory: its config, its data in both forms, its model."""
+@dataclass(frozen=True)
+class Opened:
+    """A run without its data: all that prediction needs."""
 
     folder: RunFolder
     config: Config
-    series: xr.Dataset
     moments: dict[str, Moment]
-    data: Tensors
     model: nn.Module
     model_hash: str
+
+
+@dataclass(frozen=True)
+class Loaded(Opened):
+    """A run with its data in both forms."""
+
+    series: xr.Dataset
+    data: Tensors
 
 
 class Evaluated(NamedTuple):
@@ -58,6 +67,8 @@ class Evaluated(NamedTuple):
 def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
     """Begin a run in a new folder below `root` and train it to the end."""
     series = read_series(config, require_target=True)
+    # Before the training and not after it: a period that no site covers cannot be simulated.
+    require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
     first, after = span(series, config.periods.train_pair, "train")
     found = moments(series.isel(time=slice(first, after)))
     if config.model.name == "mclstm" and config.model.head in ("sum", "mcfc"):
@@ -71,9 +82,7 @@ def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
 
 def resume(path: Path, *, quiet: bool = False) -> RunFolder:
     """Go on with a run in place; one that is finished stays as it is."""
-    run = load_run(path)
-    require_same(run.series, run.folder.read_json(run.folder.manifest), run.config.data.path)
-    return _fit(run, quiet)
+    return _fit(load_run(path), quiet)
 
 
 def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evaluated:
@@ -83,9 +92,8 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
     if period is None:
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
-    predictions = simulate(
-        run.model, run.data, run.series, span(run.series, period, split), warmup_of(run.config)
-    )[0]
+    where = span(run.series, period, split)
+    predictions = simulate(run.model, run.data, run.series, where, warmup_of(run.config)).predictions
     scores = score_table(predictions, run.config.evaluation.metrics)
     balance = balance_table(predictions)
     target = run.folder.evaluation(split)
@@ -97,22 +105,31 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
     if figures:
         from mclstm.report.figures import save_figures
 
-        save_figures(predictions, journal.read(run.folder.journal), run.folder.path)
+        # The run's own figures are those of the test period; another period must not replace them.
+        place = run.folder.path if split == "test" else target
+        save_figures(predictions, journal.read(run.folder.journal), place)
     return Evaluated(predictions, scores, balance, target)
 
 
 def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
-    """Everything of a run but its weights; the data is read again unless it is given."""
+    """Everything of a run but its weights; data that is not given is read again and must not have changed."""
+    run = open_run(path)
+    if series is None:
+        series = read_series(run.config, require_target=True)
+        require_same(series, run.folder.read_json(run.folder.manifest), run.config.data.path)
+    return Loaded(**vars(run), series=series, data=tensors(series, run.moments, torch.float32))
+
+
+def open_run(path: Path) -> Opened:
+    """A run from its folder alone, which may be far from the data it was trained on."""
     folder = RunFolder.existing(path)
     config = load_config(folder.config)
     if config.training.threads is not None:
         # Sums depend on the number of threads: what is evaluated later must not differ in its last bits.
         torch.set_num_threads(config.training.threads)
-    series = read_series(config, require_target=True) if series is None else series
     needed = [name for columns in inputs(config).values() for name in columns]
     found = moments_from_json(folder.read_json(folder.moments), str(folder.moments), needed)
-    model, fingerprint = build(config, found)
-    return Loaded(folder, config, series, found, tensors(series, found, torch.float32), model, fingerprint)
+    return Opened(folder, config, found, *build(config, found))
 
 
 def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
@@ -135,12 +152,12 @@ def inputs(config: Config) -> dict[str, list[str]]:
     return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
 
 
-def read_series(config: Config, *, require_target: bool, path: str | None = None) -> xr.Dataset:
-    """The data a config names, or another file of the same form, as a checked series."""
+def read_series(config: Config, *, require_target: bool) -> xr.Dataset:
+    """The data a config names as a checked series."""
     data = config.data
     wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
     series = read(
-        path or data.path, data.reader,
+        data.path, data.reader,
         mass=data.mass, aux=data.aux, static=data.static, target=data.target,
         time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
         units=data.units, convert=wanted, area_km2=data.area, attributes=data.attributes,
@@ -155,12 +172,6 @@ def warmup_of(config: Config) -> int:
     """Steps to run before a period: what the model was trained with."""
     training = config.training
     return training.warmup if training.scheme == "sequence" else training.length - 1
-
-
-def as_netcdf(predictions: xr.Dataset) -> bytes:
-    """A netCDF-4 file in memory; simulated numbers are as precise as the float32 they came from."""
-    packed = {str(name): {"dtype": "float32"} for name in ("storage", "outflow") if name in predictions}
-    return bytes(predictions.to_netcdf(engine="h5netcdf", encoding=packed))
 
 
 def _fit(run: Loaded, quiet: bool) -> RunFolder:

@@ -56,3 +56,11 @@ def trained(folder: Path, model: dict[str, Any] | None = None, **training: Any) 
     data = brook(folder / "brook.csv")
     config = check_config(brook_config(data, model, **training))
     return pipeline.train(config, folder / "runs", quiet=True).path
+
+
+def brooks(path: Path, sites: list[str]) -> pd.DataFrame:
+    """The table of a brook once for each site, which a column names; every next one has more rain."""
+    table = pd.read_csv(path)
+    return pd.concat(
+        [table.assign(site=site, rain=table["rain"] * (1 + at)) for at, site in enumerate(sites)]
+    )

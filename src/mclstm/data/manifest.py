@@ -4,15 +4,18 @@ import hashlib
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from pandas.tseries.frequencies import to_offset
 
-from mclstm.errors import DataError
+from mclstm.data.steps import grid
+from mclstm.errors import CheckpointError, DataError
 
-__all__ = ["manifest", "require_same"]
+__all__ = ["manifest", "require_same", "require_step", "step_in", "units_in"]
 
 
 def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
-    """Sites, span, and of every variable its role, unit, range and gaps, with a digest over all values."""
+    """Sites, span, step, and of every variable its role, unit, range and gaps; a digest over all values."""
     time = series["time"].to_index()
     return {
         "path": path,
@@ -20,6 +23,7 @@ def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
         "steps": series.sizes["time"],
         "first": str(time[0]),
         "last": str(time[-1]),
+        "step": series.attrs.get("step", ""),
         "variables": {str(name): _variable(item) for name, item in series.data_vars.items()},
         "sha256": digest(series),
     }
@@ -50,4 +54,39 @@ def require_same(series: xr.Dataset, stored: dict[str, Any], path: str) -> None:
         raise DataError(
             f"{path} is not the data this run began with: its values, dates or sites changed. "
             "Put the original back, or start a new run with mclstm train."
+        )
+
+
+def step_in(stored: dict[str, Any], where: str) -> str:
+    """The step a run was trained on; empty where its manifest, as those of older runs, does not say."""
+    step = stored.get("step", "")
+    try:
+        known = step == "" or to_offset(step) is not None
+    except (TypeError, ValueError):
+        known = False
+    if not known or not isinstance(step, str):
+        raise CheckpointError(f"{where} has no step called {step!r}. Restore it, or start a new run.")
+    return step
+
+
+def units_in(stored: dict[str, Any], where: str) -> dict[str, str]:
+    """The units a run was trained in, by variable."""
+    try:
+        return {str(name): str(about["units"]) for name, about in stored["variables"].items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{where} does not name the units of its variables. Restore it, or start a new run."
+        ) from error
+
+
+def require_step(series: xr.Dataset, step: str, path: str) -> None:
+    """Refuse data whose dates do not follow each other by the step a run was trained on."""
+    time = pd.DatetimeIndex(series["time"].to_numpy()).as_unit("ns")
+    if not step or len(time) < 2:
+        return
+    # Compared by dates and not by name: three months of 31, 31 and 30 days look like steps of 31 days.
+    if not np.array_equal(grid(time[0], time[-1], step).asi8, time.asi8):
+        raise DataError(
+            f"{path} has steps of {series.attrs.get('step') or 'another length'}, but the run was trained on "
+            f"steps of {step}. Bring the data to steps of {step}, or train on data like it."
         )

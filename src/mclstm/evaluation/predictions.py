@@ -1,5 +1,7 @@
 """What is kept of a simulation, with names, coordinates and units."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import torch
@@ -12,7 +14,7 @@ from mclstm.data.series import names
 from mclstm.models.output import Output
 from mclstm.nn.heads import MCFCHead, SumHead
 
-__all__ = ["dataset", "measured"]
+__all__ = ["as_netcdf", "dataset", "measured"]
 
 Arrays = dict[str, NDArray[np.float64]]
 DIMS = ("site", "time")
@@ -45,12 +47,17 @@ def outlet_names(model: nn.Module) -> list[str]:
     return list(model.head.outlets) if isinstance(model.head, MCFCHead) else ["total"]
 
 
-def dataset(model: nn.Module, values: Arrays, inside: xr.Dataset) -> xr.Dataset:
-    """Arrays of the period (site, time, ...) as a Dataset; a single target has no suffix to its name."""
+def dataset(
+    model: nn.Module, values: Arrays, inside: xr.Dataset, target_units: Mapping[str, str] | None = None
+) -> xr.Dataset:
+    """Arrays of the period (site, time, ...) as a Dataset; a single target has no suffix to its name.
+
+    target_units: what the model was trained in, where the period may hold no target; by default its own
+    """
     masses = names(inside, "mass")
     unit = str(inside[masses[0]].attrs.get("units", ""))
     result = xr.Dataset(coords={"site": inside["site"], "time": inside["time"]})
-    _put_targets(result, model, values["simulated"], inside, unit)
+    _put_targets(result, model, values["simulated"], inside, target_units or {})
     inflow = np.sum([inside[name].to_numpy() for name in masses], axis=0)
     filled = np.sum([inside[f"{m}_filled"].to_numpy() * inside[m].to_numpy() for m in masses], axis=0)
     result["inflow"] = (DIMS, inflow, {"units": unit})
@@ -60,17 +67,27 @@ def dataset(model: nn.Module, values: Arrays, inside: xr.Dataset) -> xr.Dataset:
     return _with_stores(result, model, values, unit) if "storage" in values else result
 
 
+def as_netcdf(predictions: xr.Dataset) -> bytes:
+    """A netCDF-4 file in memory; simulated numbers are as precise as the float32 they came from."""
+    packed = {str(name): {"dtype": "float32"} for name in ("storage", "outflow") if name in predictions}
+    return bytes(predictions.to_netcdf(engine="h5netcdf", encoding=packed))
+
+
 def _put_targets(
-    result: xr.Dataset, model: nn.Module, simulated: NDArray[np.float64], inside: xr.Dataset, unit: str
+    result: xr.Dataset,
+    model: nn.Module,
+    simulated: NDArray[np.float64],
+    inside: xr.Dataset,
+    trained: Mapping[str, str],
 ) -> None:
     targets = tuple(model.targets)  # type: ignore[arg-type]
     for at, target in enumerate(targets):
         suffix = "" if len(targets) == 1 else f"_{target}"
-        units = str(inside[target].attrs.get("units", "")) if target in inside else unit
-        about = {"units": units, "long_name": f"simulated {target}"}
+        own = str(inside[target].attrs.get("units", "")) if target in inside else ""
+        about = {"units": trained.get(target, own), "long_name": f"simulated {target}"}
         result[f"simulated{suffix}"] = (DIMS, simulated[..., at], about)
         if target in inside:
-            about = {"units": units, "long_name": f"observed {target}"}
+            about = {"units": own, "long_name": f"observed {target}"}
             result[f"observed{suffix}"] = (DIMS, inside[target].to_numpy(), about)
 
 

@@ -1,6 +1,6 @@
 """A model run through a period, continuously and site by site, as an xarray Dataset with units."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +9,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mclstm.data.windows import Tensors
+from mclstm.data.series import covered
+from mclstm.data.windows import Tensors, span
+from mclstm.errors import DataError
 from mclstm.evaluation.predictions import dataset, measured
 from mclstm.models.output import Output, State
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "require_periods", "simulate"]
 
 SITES = 64  # run side by side: bounds the memory, not the result
 
@@ -40,14 +42,16 @@ def simulate(
     period: tuple[int, int],
     warmup: int,
     state: State | None = None,
+    target_units: Mapping[str, str] | None = None,
 ) -> Simulation:
     """Run every site from `warmup` steps before the period, or from a given state at its first step.
 
-    Steps at which a site has no inputs stay NaN.
+    Steps at which a site has no inputs stay NaN; a site that has none at all keeps the state it had.
     """
+    _require_covered(data.covered, series, period, "the period")
     start = period[0] if state is not None else max(0, period[0] - warmup)
     collected: dict[str, NDArray[np.float64]] = {}
-    final: State = {}
+    final: State = {} if state is None else {name: value.clone() for name, value in state.items()}
     model.eval()
     for run in _runs(data.covered, start, period[1]):
         rows = torch.from_numpy(run.sites)
@@ -58,9 +62,38 @@ def simulate(
             into = collected.setdefault(name, np.full(shape, np.nan))
             into[run.sites, run.first - start : run.after - start] = values.transpose(0, 1).numpy()
         for name, value in output.state.items():
-            final.setdefault(name, value.new_zeros(len(data.x), *value.shape[1:]))[rows] = value
+            if name not in final:
+                final[name] = _initial(name, output, len(data.x))
+            final[name][rows] = value
     inside = {name: values[:, period[0] - start :] for name, values in collected.items()}
-    return Simulation(dataset(model, inside, series.isel(time=slice(*period))), final)
+    return Simulation(dataset(model, inside, series.isel(time=slice(*period)), target_units), final)
+
+
+def require_periods(series: xr.Dataset, periods: Mapping[str, tuple[str, str] | None]) -> None:
+    """Refuse a period, first and last date by name, in which no site has its inputs."""
+    inside = covered(series).to_numpy()
+    for name, period in periods.items():
+        if period is not None:
+            _require_covered(inside, series, span(series, period, name), f"periods.{name}")
+
+
+def _require_covered(
+    inside: NDArray[np.bool_], series: xr.Dataset, period: tuple[int, int], what: str
+) -> None:
+    if not inside[:, slice(*period)].any():
+        first, last = (series["time"].to_index()[at] for at in (period[0], period[1] - 1))
+        raise DataError(
+            f"no site has all its inputs at any step of {what}, {first} to {last}. "
+            "Choose dates that the data covers, or add the missing inputs."
+        )
+
+
+def _initial(name: str, output: Output, sites: int) -> Tensor:
+    """What a model started without a state had before its first step: only stores may be full."""
+    value = output.state[name]
+    if name == "cells" and output.c is not None:
+        return output.c[0, :1].expand(sites, -1).clone()
+    return value.new_zeros(sites, *value.shape[1:])
 
 
 def _runs(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[Run]:
