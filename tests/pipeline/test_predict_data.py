@@ -32,7 +32,9 @@ def run(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trained on the site `a` of two, and sent away without its data."""
     folder = tmp_path_factory.mktemp("run")
     table.to_csv(folder / "brook.csv", index=False)
-    raw = brook_config(folder / "brook.csv", {"name": "mclstm", "hidden_size": 3, "initial_state": 2.5})
+    raw = brook_config(
+        folder / "brook.csv", {"name": "mclstm", "hidden_size": 3, "initial_state": 2.5, "head": "linear"}
+    )
     raw["data"] |= {"site": "site", "sites": ["a"], "units": UNITS}
     raw["training"]["updates"] = 2
     made = pipeline.train(check_config(raw), folder / "runs", quiet=True).path

@@ -45,6 +45,7 @@ def made(
             "residual": (both, np.zeros_like(inflow), about),
             "storage_before": ("site", before.sum(-1), about),
             "filled": (both, np.zeros_like(inflow), about),
+            "was_filled": (both, np.zeros(inflow.shape, np.int8)),
         },
         coords={
             "site": np.array(sites, dtype=object),

@@ -44,6 +44,7 @@ def test_the_mass_balance_adds_up_for_both_kinds_of_models() -> None:
 
 def test_input_scaling_is_named_and_the_balance_still_adds_up() -> None:
     predictions = made()
+    predictions["entered"].attrs["scaled"] = 1
     table = mass_balance(predictions.assign(inflow=0.5 * predictions["inflow"]))
     left = table.drop(columns=["site", "inflow", "added by input scaling"]).sum(axis=1)
     np.testing.assert_allclose(table["inflow"] + table["added by input scaling"], left)
