@@ -52,7 +52,7 @@ def simulate(
     start = period[0] if state is not None else max(0, period[0] - warmup)
     collected: dict[str, NDArray[np.float64]] = {}
     final: State = {} if state is None else {name: value.clone() for name, value in state.items()}
-    model.eval()
+    model.train(False)
     for run in _runs(data.covered, start, period[1]):
         rows = torch.from_numpy(run.sites)
         before = None if state is None else {name: value[rows] for name, value in state.items()}
