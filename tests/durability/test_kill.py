@@ -25,13 +25,21 @@ def test_a_dozen_kills_in_training_saving_and_evaluating(tmp_path: Path) -> None
 
 def test_a_process_that_shares_no_memory_goes_on(tmp_path: Path, whole: Whole) -> None:
     """All others are forked from one server; this one begins from nothing, as the user's next command."""
-    assert strike(begin(whole.raw, tmp_path), tmp_path, "saving", 0.05)
-    assert drafts(tmp_path)
-    run = begun(tmp_path)
+    root = killed_in_the_middle_of_a_file(tmp_path, whole)
+    run = begun(root)
     assert run is not None
     subprocess.run([sys.executable, "-c", RESUME, str(run)], check=True, timeout=300)
-    assert digests(tmp_path) == whole.results
-    assert not drafts(tmp_path)
+    assert digests(root) == whole.results
+    assert not drafts(root)
+
+
+def killed_in_the_middle_of_a_file(folder: Path, whole: Whole) -> Path:
+    """The one kill in a hundred that comes a moment too late is tried again on a new run."""
+    for attempt in range(10):
+        root = folder / str(attempt)
+        if strike(begin(whole.raw, root), root, "saving", 0.05) and drafts(root):
+            return root
+    raise AssertionError("ten kills aimed at saving left no unfinished file")
 
 
 def test_two_whole_runs_are_the_same_bytes(tmp_path: Path, whole: Whole) -> None:
