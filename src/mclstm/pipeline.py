@@ -178,9 +178,11 @@ def _fit(run: Loaded, quiet: bool) -> RunFolder:
     training, folder = run.config.training, run.folder
     options = training.model_dump(exclude={"optimiser", "threads"})
     first = span(run.series, run.config.periods.train_pair, "train")
-    count = len(
-        windows(run.data, first, training.scheme, training.length, training.warmup, training.stride).site
-    )
+    where = windows(run.data, first, training.scheme, training.length, training.warmup, training.stride)
+    count, teaching = len(where.site), set(where.site.tolist())
+    silent = [str(site) for row, site in enumerate(run.series["site"].to_numpy()) if row not in teaching]
+    if silent:
+        folder.note(f"{len(silent)} sites have no window and teach nothing: {', '.join(silent[:20])}")
     total = planned_updates(count, training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
     with showing(total, run.config.name, quiet) as show:

@@ -227,6 +227,19 @@ def test_early_stopping_ends_a_run_that_gets_no_better(run: Path, tmp_path: Path
     assert sum("validation_nse" in record for record in scores) < 50
 
 
+def test_a_site_without_a_window_is_named_in_the_log(run: Path, tmp_path: Path) -> None:
+    table = brook(tmp_path)
+    late = table[table.date >= "2002-06-01"]  # thirty days before the training ends
+    both = pd.concat([table.assign(site="long"), late.assign(site="short")])
+    both.to_csv(tmp_path / "brook.csv", index=False)
+    (tmp_path / "brook.yaml").write_text(CONFIG.replace("  path:", "  site: site\n  path:"))
+    words = ["train", str(tmp_path / "brook.yaml"), "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--set", "training.updates=1"]) == 0
+    (made,) = (tmp_path / "brook").iterdir()
+    assert "1 sites have no window and teach nothing: short" in (made / "log.txt").read_text()
+    assert "no window" not in (run / "log.txt").read_text()
+
+
 def test_three_lines_of_python(tmp_path: Path) -> None:
     table = brook(tmp_path).set_index("date").assign(flow=lambda t: t.flow * 86400 / 50e6 * 1000)
     river = mclstm.fit(
