@@ -1,8 +1,9 @@
 """Uniform random numbers by address: (seed, stream, position) says which, no matter what was drawn before.
 
 Philox 4x32-10 (Salmon et al., 2011), a counter-based generator, encrypts its counter: the key is the seed,
-the counter holds the stream, the position of an item and a block in it. Streams share nothing, and the millionth
-batch costs as much as the first. The kernel library computes them where it is there; NumPy gives the same.
+the counter holds the stream, the position of an item and a block in it. Streams share nothing, and the
+millionth batch costs as much as the first. The kernel library computes them where it is there; NumPy gives
+the same.
 """
 
 from collections.abc import Sequence
