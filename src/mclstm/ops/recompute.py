@@ -1,5 +1,6 @@
 """Backend `torch`: one product a step for all gates, nothing kept but h and c; runs wherever torch runs."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,18 +13,19 @@ from mclstm.ops.stacked import Stacked, covered, stack
 __all__ = ["again", "sequence"]
 
 
-def again(given: Stacked, form: Form, dh: Tensor | None, dc: Tensor | None) -> list[Tensor | None]:
-    """Gradients that have gradients themselves: the recurrence rerun in plain operations.
-
-    dh: (T, B, K) · dc: (T + 1, B, K) · result: of x, a, c0, W, base, fixed
-    """
-    leaves = [value for value in given[:6] if value is not None]
-    wanted = [value for value in leaves if value.requires_grad]
-    pairs = zip(manual.forward(given, form), (dh, dc), strict=True)
+def again(
+    compute: Callable[[], tuple[Tensor, Tensor]],
+    tensors: Sequence[Tensor | None],
+    dh: Tensor | None,  # (T, B, K), led by E with members
+    dc: Tensor | None,  # (T + 1, B, K), likewise
+) -> list[Tensor | None]:
+    """Gradients of the tensors that have gradients themselves: the recurrence rerun in plain operations."""
+    wanted = [value for value in tensors if value is not None and value.requires_grad]
+    pairs = zip(compute(), (dh, dc), strict=True)
     outputs = [(value, grad) for value, grad in pairs if grad is not None and value.requires_grad]
     values, grads = [value for value, _ in outputs], [grad for _, grad in outputs]
     found = iter(torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True))
-    return [next(found) if value is not None and value.requires_grad else None for value in given[:6]]
+    return [next(found) if value is not None and value.requires_grad else None for value in tensors]
 
 
 class Recompute(torch.autograd.Function):
@@ -43,7 +45,8 @@ class Recompute(torch.autograd.Function):
         *tensors, h, c = ctx.saved_tensors
         given, (dh, dc) = Stacked(*tensors), grads
         if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-            return None, *again(given, ctx.form, dh, dc), None, None
+            rerun = again(lambda: manual.forward(given, ctx.form), given[:6], dh, dc)
+            return None, *rerun, None, None
         return None, *manual.backward(given, ctx.form, h, c, dh, dc), None, None
 
 
@@ -52,9 +55,10 @@ def sequence(
 ) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K); forms that cannot be stacked run as the reference.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last, and
+    the results, led by E with members
     """
     if not covered(form):
         return reference.sequence(x, a, s, c0, weights, form, valid)
     h, c = Recompute.apply(form, *stack(x, a, s, c0, weights, form, valid))  # type: ignore[no-untyped-call]
-    return h, c
+    return (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
