@@ -4,7 +4,8 @@ import gc
 import math
 import random
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
 __all__ = ["clock_of", "interleaved"]
@@ -41,9 +42,21 @@ def interleaved(
     order, chance = list(calls), random.Random(0)
     for _ in range(repeats):
         chance.shuffle(order)
-        for name in order:
-            times[name].append(_seconds(calls[name], counts[name], clock))
+        with _no_garbage():
+            for name in order:
+                times[name].append(_seconds(calls[name], counts[name], clock))
     return times
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Python collects its garbage before, not during: nobody pays for another candidate's."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _often(call: Call, clock: Clock, shortest: float) -> int:
@@ -52,7 +65,6 @@ def _often(call: Call, clock: Clock, shortest: float) -> int:
 
 
 def _seconds(call: Call, count: int, clock: Clock) -> float:
-    gc.collect()  # a candidate pays for its own garbage only
     start = clock()
     for _ in range(count):
         call()

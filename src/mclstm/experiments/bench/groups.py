@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 from mclstm.experiments.bench import passes, small
-from mclstm.experiments.bench.candidates import CANDIDATES
 from mclstm.experiments.bench.job import Job, Measured
 from mclstm.experiments.bench.sizes import SCALES, Scale
 
@@ -16,7 +15,7 @@ GROUPS: dict[str, Callable[[Scale], Sequence[str]]] = {
     "small": lambda scale: list(scale.tasks),
     "single": lambda scale: ["all"],
     "memory": lambda scale: [
-        *(f"{name}, T = {scale.paper.T}" for name in CANDIDATES),
+        *(f"{name}, T = {scale.paper.T}" for name in passes.PAPER),
         *(f"{name}, T = {scale.long_steps}" for name in ("mclstm-native", "mclstm-torch")),
     ],
     "growth": lambda scale: [*scale.sweeps, "E"],

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from mclstm.experiments.bench.eager import EagerMCLSTM
 from mclstm.experiments.bench.job import Job, Key, Measured, one_row, timed
 from mclstm.experiments.bench.sizes import Sizes, Task
+from mclstm.nn.gates import GateOptions
 from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
 
@@ -39,7 +40,8 @@ def update(
 def ours(task: Task, members: int | None) -> Callable[[], None]:
     """An update of all members together; None is the layer alone. Every member has data of its own."""
     sizes, seeds = task.sizes, None if members is None else range(members)
-    layer = MCLSTM(sizes.M, sizes.A, sizes.K, members=members, seeds=seeds, **task.options)
+    options: GateOptions = {**task.options, "members": members, "seeds": seeds}
+    layer = MCLSTM(sizes.M, sizes.A, sizes.K, **options)
     head = LinearHead(sizes.K, members=members, seeds=seeds)
     return update(layer, head, *batch(sizes, members), fused=True)
 
@@ -48,7 +50,7 @@ def eager(task: Task, fused: bool) -> Callable[[], None]:
     """An update of the same model in plain modules: one seed."""
     sizes = task.sizes
     layer = EagerMCLSTM(MCLSTM(sizes.M, sizes.A, sizes.K, **task.options))
-    return update(layer, LinearHead(sizes.K), *batch(sizes, None), fused=fused)
+    return update(layer, nn.Linear(sizes.K, 1), *batch(sizes, None), fused=fused)
 
 
 def batch(sizes: Sizes, members: int | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mclstm.report.runtime.rows import every
-from mclstm.report.runtime.tables import TABLES
+from mclstm.report.runtime.tables import TABLES, judged
 
 __all__ = ["BLOCKS", "RECORD", "whole"]
 
@@ -31,7 +31,7 @@ def whole(found: dict[str, Any]) -> str:
     for group, title in TITLES.items():
         if every(found["rows"], group=group):
             parts.append(f"## {title}\n\n{TABLES[group](found)}")
-    parts.append(f"## Targets\n\n{TABLES['targets'](found)}")
+    parts.append(f"## Targets\n\n{judged(found, only_measured=True)}")
     return "\n\n".join([*parts, TABLES["missing"](found)])
 
 

@@ -11,7 +11,7 @@ from mclstm.report.runtime.rows import BOTH, FORWARD, Row, attainment, every, ex
 from mclstm.report.runtime.targets import verdicts
 from mclstm.report.tables import markdown
 
-__all__ = ["TABLES"]
+__all__ = ["AXES", "TABLES", "judged", "models"]
 
 NOTHING = "–"
 AXES = ("B", "T", "K", "A", "M", "E")
@@ -55,7 +55,7 @@ def machine(found: dict[str, Any]) -> str:
     )
 
 
-def judged(found: dict[str, Any]) -> str:
+def judged(found: dict[str, Any], only_measured: bool = False) -> str:
     """Every target: what was wanted, what was measured, met or missed."""
     words = {True: "met", False: "missed", None: "not measured"}
     lines = [
@@ -66,8 +66,9 @@ def judged(found: dict[str, Any]) -> str:
             "": words[verdict.holds],
         }
         for verdict in verdicts(found["rows"])
+        if verdict.holds is not None or not only_measured
     ]
-    return markdown(pd.DataFrame(lines))
+    return markdown(pd.DataFrame(lines)) if lines else nothing()
 
 
 def paper(found: dict[str, Any]) -> str:
