@@ -156,13 +156,15 @@ def test_the_documents_have_every_block() -> None:
             assert f"<!-- {name} -->" in text
 
 
-def test_the_figure_shows_candidates_limit_and_sweeps_and_repeats_to_the_byte(tmp_path: Path) -> None:
+def test_the_figure_shows_candidates_limit_and_sweeps() -> None:
     figure = draw(content())
     assert len(figure.axes) == 2 + 6
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(MODELS[::-1])
     legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert legend == ["forward", "limit, forward", "forward+backward", "limit, forward+backward"]
     assert "mclstm-native, 1.30" in [t.get_text() for t in figure.axes[3].get_legend().get_texts()]
-    for name in ("once.svg", "again.svg", "empty.png"):
-        save_figure(content() | ({"rows": []} if name == "empty.png" else {}), tmp_path / name)
-    assert (tmp_path / "once.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+
+
+def test_a_figure_of_nothing_is_still_a_file(tmp_path: Path) -> None:
+    save_figure(content() | {"rows": []}, tmp_path / "new" / "empty.svg")
+    assert (tmp_path / "new" / "empty.svg").read_bytes().startswith(b"<?xml")

@@ -35,13 +35,13 @@ def test_the_warm_up_is_not_counted() -> None:
 def test_every_round_calls_everyone_once() -> None:
     clock = FakeClock()
     names = ["a", "b", "c", "d"]
-    times = interleaved({name: clock.call(name, 1.0) for name in names}, 20, clock)
+    times = interleaved({name: clock.call(name, 1.0) for name in names}, 8, clock)
     rounds = clock.log[WARM_UP * len(names) :]
     turns = [tuple(rounds[at : at + 4]) for at in range(0, len(rounds), 4)]
-    assert len(turns) == 20
+    assert len(turns) == 8
     assert all(sorted(turn) == names for turn in turns)
-    assert len(set(turns)) > 5, "always the same neighbours"
-    assert times == {name: [1.0] * 20 for name in names}
+    assert len(set(turns)) > 3, "always the same neighbours"
+    assert times == {name: [1.0] * 8 for name in names}
 
 
 def test_quick_calls_are_repeated_within_their_turn() -> None:
