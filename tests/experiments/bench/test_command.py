@@ -16,22 +16,27 @@ from mclstm.experiments.bench.run import Record, measured
 
 def test_from_the_command_to_the_file(tmp_path: Path) -> None:
     out = tmp_path / "made" / "bench.json"
-    words = [sys.executable, "-m", "mclstm", "bench", "--tiny", "--rows", "table", "--threads", "1,2"]
+    words = [sys.executable, "-m", "mclstm", "bench", "--tiny", "--rows", "table", "--threads", "1"]
     done = subprocess.run([*words, "--out", str(out)], capture_output=True, text=True, check=True)
     assert "paper, GPU" in done.stdout
     assert "not measured" in done.stdout
-    assert done.stderr.splitlines() == ["1/2 table: all, 1 thread", "2/2 table: all, 2 threads"]
+    assert done.stderr.splitlines() == ["1/1 table: all, 1 thread"]
     found = json.loads(out.read_text())
     assert set(found) == {
         "experiment", "protocol", "profile", "made", "rows", "claims", "missing", "jobs",
     }  # fmt: skip
     assert (found["experiment"], found["profile"]) == ("runtime", "tiny")
     assert {"cpu", "flags", "cores", "torch", "kernel"} <= set(found["made"]["machine"])
-    assert [job["threads"] for job in found["jobs"]] == [1, 2]
-    assert all(job["flushed"] for job in found["jobs"])
-    assert {row["threads"] for row in found["rows"]} == {1, 2}
+    assert [(job["threads"], job["flushed"]) for job in found["jobs"]] == [(1, True)]
+    assert {row["threads"] for row in found["rows"]} == {1}
     assert {"claim", "test", "p", "holds", "value"} == set(found["claims"][0])
     assert out.with_suffix(".svg").read_bytes().startswith(b"<?xml")
+
+
+def test_the_threads_of_a_job_are_those_of_its_process() -> None:
+    found = measured(Job("memory", "mclstm-native, T = 5", 2, "tiny", 1))
+    assert (found["threads_of_torch"], found["flushed"]) == (2, True)
+    assert [row["threads"] for row in found["rows"]] == [2]
 
 
 def test_a_process_that_dies_is_reported() -> None:

@@ -33,7 +33,8 @@ def main() -> None:
     job = Job(**json.loads(sys.argv[1]))
     flushed = prepare(job.threads)
     found = measure(job)
-    print(json.dumps({"rows": found.rows, "missing": found.missing, "flushed": flushed}))
+    about = {"flushed": flushed, "threads_of_torch": torch.get_num_threads()}
+    print(json.dumps({"rows": found.rows, "missing": found.missing, **about}))
 
 
 if __name__ == "__main__":
