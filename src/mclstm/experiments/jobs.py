@@ -9,8 +9,8 @@ folder below the root of the experiment:
 
 What else lies there is the function's own, above all its checkpoint. The function is called as
 `work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on
-from its checkpoint if there is one and asks `watch.stopped()` between updates; when that is a signal's number it
-checkpoints and raises `Interrupted`. A goal can be raised later: the job then goes on from where it ended.
+from its checkpoint if there is one and asks `watch.stopped()` between updates; if that is a signal's number,
+it checkpoints and raises `Interrupted`. A goal can be raised later: the job then goes on from where it ended.
 """
 
 import json
