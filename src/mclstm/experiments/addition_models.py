@@ -1,6 +1,7 @@
 """The models of the addition problem: one hidden layer of ten units each, as the paper's table has them."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -68,7 +69,7 @@ def baseline(model: str, protocol: Protocol) -> Callable[[Sources], nn.Module]:
         if unit is not None:
             head = UNITS[unit](size, 1, members=len(drawn), seeds=drawn)
         else:
-            start = "xavier" if model == "urnn" else "kaiming"
+            start: Literal["kaiming", "xavier"] = "xavier" if model == "urnn" else "kaiming"
             head = Linear(size, 1, start=start, members=len(drawn), seeds=drawn)
         return Recurrent(layer, head, marker=True)
 

@@ -1,4 +1,4 @@
-"""What recurrent and static arithmetic have in common: how members learn an operation, and the list of jobs."""
+"""What recurrent and static arithmetic share: how members learn an operation, and the list of jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -124,9 +124,7 @@ def arithmetic_rows(
     rows = []
     for (model, operation), members in groups.items():
         found = [results[job.name] for job in members]
-        protocol, printed = (
-            members[0].parameters["protocol"],
-            paper.get(model, {}).get(operation, (None, None)),
-        )
+        printed = paper.get(model, {}).get(operation, (None, None))
+        protocol = members[0].parameters["protocol"]
         rows += solved_rows(model, operation, protocol, found, members[0].goal, printed)
     return rows

@@ -120,7 +120,7 @@ def mass(model: str, operation: str, protocol: Protocol, inputs: int) -> Callabl
 
 
 def mass_head(operation: str, cells: int, drawn: Sources) -> nn.Module:
-    """A free linear layer without bias for sums, the multiplicative MC-FC with a trash output for products."""
+    """A free linear layer without bias for sums, a multiplicative MC-FC with a trash output for products."""
     if operation in PRODUCTS:
         return MultiplicativeMCFC(cells, 1, trash=True, members=len(drawn), seeds=drawn)
     return Linear(cells, 1, bias=False, start="xavier", members=len(drawn), seeds=drawn)

@@ -1,4 +1,4 @@
-"""Networks of the synthetic tasks, each a layer and an output layer, for E members; and what their loss adds."""
+"""Networks of the synthetic tasks for E members, each a layer and an output layer; what their loss adds."""
 
 import math
 from collections.abc import Callable

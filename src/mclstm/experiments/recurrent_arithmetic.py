@@ -115,9 +115,7 @@ def claims(found: Sequence[Row]) -> list[Claim]:
     """The paper's comparisons: its rates, and the rivals it names."""
     rates = [claim for operation in OPERATIONS for claim in reaches(found, "mclstm", operation)]
     rivals = {"addition": "nau", "subtraction": "nau", "multiplication": "nmu"}
-    return rates + [
-        c for operation, rival in rivals.items() for c in beats(found, "mclstm", rival, operation)
-    ]
+    return rates + [c for where, rival in rivals.items() for c in beats(found, "mclstm", rival, where)]
 
 
 EXPERIMENT = Experiment(

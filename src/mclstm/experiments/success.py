@@ -18,6 +18,7 @@ from mclstm.tasks.thresholds import success_threshold
 __all__ = ["beats", "other", "outcome", "reaches", "solved_rows", "thresholds", "trivial_rows"]
 
 SIGNIFICANT = 0.05
+PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
 
 
 def other(protocol: Protocol) -> Protocol:
@@ -31,7 +32,7 @@ def other(protocol: Protocol) -> Protocol:
 
 def thresholds(task: str, operation: str) -> dict[str, float]:
     """The test errors below which a task counts as solved, by protocol."""
-    return {name: success_threshold(task, operation, name) for name in ("stated", "published")}  # type: ignore[arg-type]
+    return {name: success_threshold(task, operation, name) for name in PROTOCOLS}
 
 
 def outcome(ensemble: Ensemble, limits: Mapping[str, float]) -> Result:
@@ -141,8 +142,8 @@ def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[C
     one, two = (find(rows, name, operation, "success") for name in (model, rival))
     if one is None or two is None:
         return []
-    rates = [(int(sum(item["values"])), item["n"]) for item in (one, two)]
-    p = proportion_test(*rates).p
+    first, second = ((int(sum(item["values"])), int(item["n"])) for item in (one, two))
+    p = proportion_test(first, second).p
     text = f"{model} solves {operation} more often than {rival}"
     return [claim(text, "proportion test", p, bool(one["value"] > two["value"] and p < SIGNIFICANT))]
 

@@ -1,4 +1,4 @@
-"""The tables of neural arithmetic in the shape of the paper's, from the rows of a result file or of the paper."""
+"""The tables of neural arithmetic in the shape of the paper's, from rows of results or the paper's numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def success_table(rows: Sequence[Row]) -> str:
 
 
 def detail_table(rows: Sequence[Row]) -> str:
-    """What else is known of each model on each operation: the other threshold, test error, sparsity, failures."""
+    """What else is known of a model on an operation: the other threshold, test error, sparsity, failures."""
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     pairs = list(dict.fromkeys((r["model"], r["setting"]) for r in rows if r["metric"] == "success"))
     beside = next((r["metric"] for r in rows if r["metric"].startswith("success (")), "success")

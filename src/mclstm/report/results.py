@@ -41,7 +41,8 @@ def interval_row(
 ) -> Row:
     """One cell of a table with an interval that was computed from its values; `more` are fields of its own.
 
-    >>> interval_row("addition", "nau", "success", Interval(0.5, 0.1, 0.9, 2), [0, 1], trained=1000)["trained"]
+    >>> half = Interval(0.5, 0.1, 0.9, 2)
+    >>> interval_row("addition", "nau", "success", half, [0, 1], trained=1000)["trained"]
     1000
     """
     return {
@@ -70,8 +71,9 @@ def claim(text: str, test: str, p: float | None, holds: bool) -> Claim:
 def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     """The rows of a file after another run: what was run again replaces its (model, setting), the rest stays.
 
-    >>> merged([row("x", "a", "mse", [1.0]), row("x", "b", "mse", [1.0])], [row("x", "a", "mse", [2.0])])[1]["value"]
-    2.0
+    >>> old = [row("x", "a", "mse", [1.0]), row("x", "b", "mse", [1.0])]
+    >>> [item["value"] for item in merged(old, [row("x", "a", "mse", [2.0])])]
+    [1.0, 2.0]
     """
     again = {(item["model"], item["setting"]) for item in new}
     return [item for item in old if (item["model"], item["setting"]) not in again] + list(new)
