@@ -1,4 +1,4 @@
-"""The tables of neural arithmetic in the shape of the paper's, from rows of results or the paper's numbers."""
+"""The tables of neural arithmetic in the shape of the paper's, from rows of results or its own numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
