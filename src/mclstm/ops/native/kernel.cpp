@@ -1,13 +1,11 @@
-// The C interface: members and samples are dealt out to threads, each of which runs a Worker, or a Small one.
+// The C interface: members and samples are dealt out to threads, each of which runs a Worker.
 
 #include <memory>
 #include <system_error>
 #include <thread>
 #include <vector>
 
-#include "even.h"
 #include "philox.h"
-#include "small.h"
 #include "worker.h"
 
 #ifndef MCLSTM_SOURCE
@@ -45,20 +43,6 @@ void in_threads(size_t count, Job job) {
     for (auto &other : others) other.join();
 }
 
-// Every thread does its members, `prepare`d one by one; sums are handed over in the order of the threads, so that bits repeat.
-template <class Part, class Prepare>
-void work(const Call &call, bool backward, const std::vector<Share> &shares, std::vector<std::unique_ptr<Part>> &parts, Prepare prepare) {
-    const bool whole = Index(shares.size()) <= call.E;
-    in_threads(shares.size(), [&](size_t i) {
-        for (Index member = shares[i].member; member < shares[i].end; ++member) {
-            prepare(i, member);
-            backward ? parts[i]->backward(member) : parts[i]->forward(member);
-            if (backward && whole) parts[i]->reduce(true);
-        }
-    });
-    for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
-}
-
 template <class T, int W>
 void run(const Call &call, bool backward) {
     using Part = Worker<T, W>;
@@ -74,35 +58,19 @@ void run(const Call &call, bool backward) {
         }
         parts.push_back(std::make_unique<Part>(call, *weights.back(), share.first, share.last, backward));
     }
-    work(call, backward, shares, parts, [&](size_t i, Index member) {
-        if (whole) weights[i]->fill(static_cast<const T *>(call.W) + member * call.G * call.K * call.F);
+    in_threads(shares.size(), [&](size_t i) {
+        for (Index member = shares[i].member; member < shares[i].end; ++member) {
+            if (whole) weights[i]->fill(static_cast<const T *>(call.W) + member * call.G * call.K * call.F);
+            backward ? parts[i]->backward(member) : parts[i]->forward(member);
+            if (backward && whole) parts[i]->reduce(true);
+        }
     });
-}
-
-template <class Part>
-bool run_few(const Call &call, bool backward) {
-    if (!Part::covers(call)) return false;
-    const std::vector<Share> shares = shares_of(call, Part::N);
-    std::vector<std::unique_ptr<Part>> parts;
-    for (const Share &share : shares) parts.push_back(std::make_unique<Part>(call, share.first, share.last, backward));
-    work(call, backward, shares, parts, [](size_t, Index) {});
-    return true;
-}
-
-template <int K>
-bool run_cells(const Call &call, bool backward) {
-    return run_few<Even<float, K>>(call, backward) || run_few<Small<float, K, true>>(call, backward) || run_few<Small<float, K, false>>(call, backward);
-}
-
-// The sizes of the paper's synthetic tasks, which are trained in single precision.
-bool run_known(const Call &call, bool backward) {
-    return !call.wide && (run_cells<2>(call, backward) || run_cells<3>(call, backward) || run_cells<10>(call, backward));
+    for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
 template <class T>
 int guarded(const Call &call, bool backward) {
     try {
-        if (run_known(call, backward)) return 0;
         call.B > Lanes<T>::V ? run<T, 2>(call, backward) : run<T, 1>(call, backward);
         return 0;
     } catch (const std::bad_alloc &) {
