@@ -30,6 +30,7 @@ VERBS = {
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run"),
     "bench": ("mclstm.cli.bench", "time and memory beside the peers and the limit of this machine"),
+    "experiment": ("mclstm.cli.experiment", "make a table of the paper again"),
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 

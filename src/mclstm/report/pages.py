@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mclstm.report.arithmetic_blocks import ARITHMETIC
 from mclstm.report.runtime import page as runtime
 
 __all__ = ["BLOCKS", "filled", "main"]
@@ -79,6 +80,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "long-run": long_run,
     "kills": kills,
     **runtime.BLOCKS,
+    **ARITHMETIC,
 }
 
 
