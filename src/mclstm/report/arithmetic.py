@@ -21,7 +21,7 @@ def success_table(rows: Sequence[Row]) -> str:
     >>> from mclstm.report.results import interval_row
     >>> rows = [interval_row("addition", "nau", "success", Interval(0.5, 0.1, 0.9, 2), [0, 1], trained=4_000)]
     >>> print(success_table(rows).splitlines()[-1])
-    | nau | 50 % (10 to 90) | –       | 2 × 4e3         |
+    | nau   | 50 % (10 to 90) | –       | 2 × 4e3         |
     """
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     operations = list(dict.fromkeys(r["setting"] for r in rows))
