@@ -22,8 +22,9 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A model in training, its optimiser, and what was noted of every member; all of it in one checkpoint.
 
-    model: every parameter leads with E. learning_rate: one for all, or one for each child by name. A member whose gradient is not finite has failed: it stays as it was
-    before that update, and the others go on.
+    model: every parameter leads with E. learning_rate: of all parameters, or of each child by its name. A
+    member whose gradient is not finite has failed: it stays as it was before that update, and the others go
+    on.
 
     >>> model = nn.ParameterDict({"w": torch.tensor([[1.0], [2.0]])})
     >>> ensemble = Ensemble(model, members=2, learning_rate=0.5)
@@ -122,7 +123,5 @@ class Ensemble:
 def rated(model: nn.Module, learning_rate: float | Mapping[str, float]) -> list[dict[str, Any]]:
     """What there is to learn and how fast, as the optimiser takes it."""
     parts = {"": learning_rate} if not isinstance(learning_rate, Mapping) else learning_rate
-    learned = {
-        name: [p for p in model.get_submodule(name).parameters() if p.requires_grad] for name in parts
-    }
+    learned = {name: [p for p in model.get_submodule(name).parameters() if p.requires_grad] for name in parts}
     return [{"params": learned[name], "lr": rate} for name, rate in parts.items() if learned[name]]

@@ -47,13 +47,13 @@ SWITCHES: dict[str, Switch] = {
     "mnist sum: one unit": Switch(
         stated=False,
         published=True,
-        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate; the "
-        "text has two units, an output layer, and an outlet that opens at the end marker.",
+        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate; "
+        "the text has two units, an output layer, and an outlet that opens at the end marker.",
     ),
     "mnist sum: negative masses": Switch(
         stated=False,
         published=True,
-        why="The network that reads the images may give MC-LSTM negative masses; else they are softplus of it.",
+        why="What is read from the images goes to MC-LSTM as mass even if negative, not through softplus.",
     ),
     "mnist sum: a degree of freedom too few": Switch(
         stated=False,

@@ -50,7 +50,7 @@ class FrontEnd(nn.Module):
     def _numbers(self, x: Tensor, member: int) -> Tensor:
         """The numbers of one member: x (N, 1, 28, 28) -> (N, 1)."""
         W, b = ([parameter[member] for parameter in group] for group in (self.W, self.b))
-        seen = torch.cat([features(images, W, b) for images in x.split(TOGETHER)])
+        seen = torch.cat([features(images, W, b) for images in torch.split(x, TOGETHER)])
         return linear(relu(linear(seen, W[2], b[2])), W[3], b[3])
 
 

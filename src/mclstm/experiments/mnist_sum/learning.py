@@ -34,21 +34,23 @@ def learn(
     seeds: list[int],
     images: Mapping[str, int],
     batch_size: int,
-    updates: int,
+    learning_rate: float | None,
+    updates: int | None,
 ) -> Result:
-    """Train to update `goal` of planned `updates`; test at the lowest validation error, once an epoch.
+    """Train to update `goal`; test with the weights of the lowest validation error, looked at every epoch.
 
-    images: how many of each split are used. The result has the test error of every seed by length.
+    images: how many of each split are used. learning_rate: of the memory, instead of the recipe's. updates:
+    for how long a penalty with a schedule is planned. The result has the test error of every seed by length.
     """
     digits = some(read_mnist(), images)
-    problem = sums(model, protocol, seeds, digits, batch_size, updates)
+    problem = sums(model, protocol, seeds, digits, batch_size, updates or goal)
     members = train(
         folder,
         watch,
         goal,
         problem,
         members=len(seeds),
-        learning_rate={"front": RATE, "memory": RECIPES[model].learning_rate},
+        learning_rate={"front": RATE, "memory": learning_rate or RECIPES[model].learning_rate},
         evaluate_every=batches_per_epoch(images["train"] // STEPS, batch_size),
     )
     members.use_best()
@@ -88,7 +90,9 @@ def sums(
         x, a, y = digit_sums(digits["train"], index)
         found, numbers = network(x, a)
         error = (found - y)[:, scored].square().mean(dim=(1, 2, 3))
-        return error + recipe.penalty(network, numbers, update, updates)
+        penalty: Tensor = recipe.penalty(network, numbers, update, updates)
+        loss: Tensor = error + penalty
+        return loss
 
     def evaluate(update: int) -> dict[str, Tensor]:
         return {"validation": scores(network, digits["validation"], "validation", (STEPS,), protocol)[STEPS]}
@@ -108,7 +112,7 @@ def scores(
 
     What an image shows does not depend on its sequence: every image is read once for all lengths.
     """
-    read = [network.read(normalised(part).unsqueeze(1)) for part in digits.images.split(1_000)]
+    read = [network.read(normalised(part).unsqueeze(1)) for part in torch.split(digits.images, 1_000)]
     numbers, count, found = torch.cat(read, dim=1), len(digits.labels), {}
     for length in lengths:
         if length > count:

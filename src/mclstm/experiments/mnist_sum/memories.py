@@ -1,9 +1,8 @@
-"""What adds up the numbers the front end reads: memories (l, a) -> sums so far, each with E members.
+"""What adds up the numbers the front end reads: memories (x, a) -> sums so far, each with E members.
 
-l: (E, T, B, 1) numbers of the images, a: (T, B, 1) marker of the end -> y: (E, T, B, 1).
+x: (E, T, B, 1) numbers of the images, a: (T, B, 1) marker of the end -> y: (E, T, B, 1).
 """
 
-import torch
 from torch import Tensor, nn
 
 from mclstm.baselines import BASELINES, UNITS, Linear
@@ -19,28 +18,30 @@ CLOSED = -1e4  # σ of it is 0 in every dtype
 
 
 class Accumulator(nn.Module):
-    """The solved task: y_t = l_1 + ... + l_t. With it a front end learns as well as one can.
+    """The solved task: y_t = x_1 + ... + x_t. With it a front end learns as well as one can.
 
+    >>> import torch
     >>> Accumulator()(torch.tensor([1.0, 2.0]).view(1, 2, 1, 1), torch.zeros(2, 1, 1)).flatten().tolist()
     [1.0, 3.0]
     """
 
-    def forward(self, l: Tensor, a: Tensor) -> Tensor:  # noqa: E741
-        """l (E, T, B, 1) -> the same shape; the marker is not needed."""
-        return l.cumsum(dim=-3)
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """x (E, T, B, 1) -> the same shape; the marker is not needed."""
+        return x.cumsum(dim=-3)
 
 
 class Cells(nn.Module):
     """The published MC-LSTM: what is stored is the prediction, and nothing flows out.
 
-        y_t = c_t = c_{t-1} R + l_t i
+        y_t = c_t = c_{t-1} R + x_t i
 
-    It has one cell, and shares of one are 1: R = i = 1, y_t = l_1 + ... + l_t whatever the parameters are.
+    It has one cell, and shares of one are 1: R = i = 1, y_t = x_1 + ... + x_t whatever the parameters are.
     Its masses are the front end's numbers, of any sign.
 
+    >>> import torch
     >>> memory = Cells(MCLSTM(1, 1, 1, output_bias=CLOSED, allow_negative_mass=True, members=2))
-    >>> l = torch.randn(2, 7, 3, 1)
-    >>> torch.allclose(memory(l, torch.ones(7, 3, 1)), l.cumsum(1))
+    >>> x = torch.randn(2, 7, 3, 1)
+    >>> torch.allclose(memory(x, torch.ones(7, 3, 1)), x.cumsum(1))
     True
     """
 
@@ -48,16 +49,16 @@ class Cells(nn.Module):
         super().__init__()
         self.layer = layer
 
-    def forward(self, l: Tensor, a: Tensor) -> Tensor:  # noqa: E741
-        """l (E, T, B, 1), a (T, B, 1) -> the cells after every step, (E, T, B, K)."""
-        _, c = self.layer.trajectory(l, a)
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """x (E, T, B, 1), a (T, B, 1) -> the cells after every step, (E, T, B, K)."""
+        _, c = self.layer.trajectory(x, a)
         return c[:, 1:]
 
 
 class Outflow(nn.Module):
     """An MC-LSTM as the paper describes it: the outlet opens at the marker, a linear layer reads the outflow.
 
-        y_t = w h_t,    h_t = σ(w_o a_t + u_o c / |c| + b_o) (c_{t-1} R + l_t i)
+        y_t = w h_t,    h_t = σ(w_o a_t + u_o c / |c| + b_o) (c_{t-1} R + x_t i)
 
     No bias, as in recurrent arithmetic: at the one length of training it could stand for an offset a digit.
     """
@@ -66,9 +67,9 @@ class Outflow(nn.Module):
         super().__init__()
         self.layer, self.head = layer, head
 
-    def forward(self, l: Tensor, a: Tensor) -> Tensor:  # noqa: E741
-        """l (E, T, B, 1) of no negative number, a (T, B, 1) -> (E, T, B, 1)."""
-        h, _ = self.layer(l, a)
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """x (E, T, B, 1) of no negative number, a (T, B, 1) -> (E, T, B, 1)."""
+        h, _ = self.layer(x, a)
         y: Tensor = self.head(h)
         return y
 
@@ -80,18 +81,23 @@ class Recurrent(nn.Module):
         super().__init__()
         self.layer, self.head = layer, head
 
-    def forward(self, l: Tensor, a: Tensor) -> Tensor:  # noqa: E741
-        """l (E, T, B, 1) -> (E, T, B, 1); the last step is known without a marker."""
-        h, _ = self.layer(l)
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """x (E, T, B, 1) -> (E, T, B, 1); the last step is known without a marker."""
+        h, _ = self.layer(x)
         y: Tensor = h if self.head is None else self.head(h)
         return y
 
 
 def mass_conserving(
-    protocol: Protocol, drawn: Sources, output_bias: float = -3.0, gates_see: tuple[str, ...] = ("aux", "state")
+    protocol: Protocol,
+    drawn: Sources,
+    *,
+    output_bias: float = -3.0,
+    gates_see: tuple[str, ...] = ("aux", "state"),
 ) -> Cells | Outflow:
     """The MC-LSTM of a protocol, with a redistribution that is one matrix.
 
+    >>> import torch
     >>> type(mass_conserving("published", [torch.Generator()])).__name__
     'Cells'
     """

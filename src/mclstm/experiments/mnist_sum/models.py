@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from mclstm.baselines.nau import NAU
 from mclstm.baselines.recurrent import RecurrentUnit
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty, zero_penalty
 from mclstm.experiments.mnist_sum.front_end import FrontEnd
@@ -23,44 +24,43 @@ PAPER_UPDATES = 86_000  # 1,000 epochs of 86 batches, which the schedule of NAU 
 
 
 class SumModel(nn.Module):
-    """Images in, sums so far out: y = memory(l, a), l = front(x), or softplus of it where l is mass.
+    """Images in, sums so far out: y = memory(x, a), x = front(images), softplus of it where x is mass.
 
     softplus(z) = log(1 + exp z) > 0 makes masses of any numbers, and unlike a ReLU it never stops learning.
 
-    x: (T, B, 1, 28, 28) shared or (E, T, B, 1, 28, 28), a: (T, B, 1) -> y and l, (E, T, B, 1) each
+    images: (T, B, 1, 28, 28) shared or (E, T, B, 1, 28, 28), a: (T, B, 1) -> y and x, (E, T, B, 1) each
     """
 
     def __init__(self, front: FrontEnd, memory: nn.Module, positive: bool) -> None:
         super().__init__()
         self.front, self.memory, self.positive = front, memory, positive
 
-    def read(self, x: Tensor) -> Tensor:
+    def read(self, images: Tensor) -> Tensor:
         """The numbers of images: (N, 1, 28, 28) or (E, N, 1, 28, 28) -> (E, N, 1)."""
-        z = self.front(x)
+        z = self.front(images)
         return softplus(z) if self.positive else z
 
-    def forward(self, x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, images: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
         """The sums so far and the numbers they are of, as the class says."""
-        steps, batch = a.shape[:2]
-        l = self.read(x.flatten(-5, -4)).unflatten(1, (steps, batch))  # noqa: E741
-        return self.memory(l, a), l
+        x = self.read(images.flatten(-5, -4)).view(-1, *a.shape)
+        return self.memory(x, a), x
 
 
 # (model, numbers of the images (E, T, B, 1), update, updates in all) -> (E,)
 Penalty = Callable[[SumModel, Tensor, int, int], Tensor]
 
 
-def nothing(model: SumModel, l: Tensor, update: int, updates: int) -> Tensor:  # noqa: E741
+def nothing(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
     """No penalty."""
-    return l.new_zeros(l.shape[0])
+    return x.new_zeros(x.shape[0])
 
 
-def small_numbers(model: SumModel, l: Tensor, update: int, updates: int) -> Tensor:  # noqa: E741
-    """The paper's L2 on what the front end gives, 1e-4 mean(l²) / 2, against numbers that grow and grow."""
-    return L2 / 2.0 * l.square().mean(dim=(1, 2, 3))
+def small_numbers(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
+    """The paper's L2 on what the front end gives, 1e-4 mean(x²) / 2, against numbers that grow and grow."""
+    return L2 / 2.0 * x.square().mean(dim=(1, 2, 3))
 
 
-def whole_weights(model: SumModel, l: Tensor, update: int, updates: int) -> Tensor:  # noqa: E741
+def whole_weights(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
     """Madsen and Johansen's R_W, from 0 to 10 between updates 1e4 and 1e5 of 86,000, and R_z on all inputs.
 
     In a shorter training the schedule is as much shorter, else it would never begin.
@@ -68,13 +68,14 @@ def whole_weights(model: SumModel, l: Tensor, update: int, updates: int) -> Tens
     memory = model.memory
     assert isinstance(memory, Recurrent)
     assert isinstance(memory.layer, RecurrentUnit)
+    assert isinstance(memory.layer.unit, NAU)
     share = updates / PAPER_UPDATES
     factor = Schedule(10.0, int(1e4 * share), int(1e5 * share)).at(update)
-    h, _ = memory.layer(l)
+    h, _ = memory.layer(x)
     before = memory.layer.h0.view(-1, 1, 1, h.shape[-1]).expand(-1, 1, h.shape[2], -1)
-    seen = torch.cat([l, torch.cat([before, h[:, :-1]], dim=1)], dim=-1)
+    seen = torch.cat([x, torch.cat([before, h[:, :-1]], dim=1)], dim=-1)
     zero = zero_penalty(memory.layer.unit.weight(), seen)
-    if memory.head is not None:
+    if isinstance(memory.head, NAU):
         zero = zero + zero_penalty(memory.head.weight(), h)
     return factor * sparsity_penalty(model) + zero
 
