@@ -1,18 +1,23 @@
-"""Success over the length of a sequence: the table and the figure of the MNIST sum."""
+"""Success over the length of a sequence: the tables and the figure of the MNIST sum."""
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mclstm.report.arithmetic import budget, rate, spread
+from mclstm.evaluation.references import passing_chance
+from mclstm.report.arithmetic import budget, claims_table, rate, spread
 from mclstm.report.results import Row
-from mclstm.report.style import COLOURS, OUTLETS, legend_above, styled
+from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
 from mclstm.report.tables import NOTHING, markdown
+from mclstm.tasks.protocols import SWITCHES, Protocol, switched
 
-__all__ = ["length_figure", "length_table"]
+__all__ = ["length_figure", "length_page", "length_svg", "length_switches", "length_table"]
 
 SHOWN = (1, 10, 100, 200, 500, 1000)  # of the table; the figure has all
 # model: colour and marker, the same in every figure
@@ -79,3 +84,38 @@ def curve(axes: Axes, model: str, found: Mapping[int, Row], lengths: Sequence[in
     axes.errorbar(
         x, value, bars, color=colour, marker=marker, markersize=4, capsize=2, elinewidth=0.8, label=model
     )
+
+
+def kept(root: Path, protocol: Protocol) -> dict[str, Any] | None:
+    """The result file of a protocol, None as long as there is none."""
+    path = root / "results" / "mnist-sum" / f"{protocol}.json"
+    content: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return content
+
+
+def length_page(root: Path, protocol: Protocol) -> str:
+    """What a page says of a protocol: tables, claims, figure; one line as long as there is no result."""
+    content = kept(root, protocol)
+    if content is None:
+        return f"No result yet: `mclstm experiment mnist-sum --profile paper --protocol {protocol}` makes it."
+    rows: list[Row] = content["rows"]
+    references = next(r["n"] for r in rows if r["metric"] == "threshold")
+    lost = 2 if switched("mnist sum: a degree of freedom too few", protocol) else 1
+    chance = (
+        f"{references} reference networks: one more of their kind, adding without fault, is below their "
+        f"threshold {100 * passing_chance(references, lost):.0f} % of the time."
+    )
+    figure = f"![success over length, {protocol}](figures/mnist_sum_{protocol}.svg)"
+    return "\n\n".join([length_table(rows), chance, claims_table(content["claims"]), figure])
+
+
+def length_svg(root: Path, protocol: Protocol) -> bytes | None:
+    """The figure of a page, None as long as there is no result."""
+    content = kept(root, protocol)
+    return None if content is None else rendered(length_figure(content["rows"]), "svg")
+
+
+def length_switches(root: Path) -> str:
+    """Where the protocols of the MNIST sum differ."""
+    mine = {name: switch for name, switch in SWITCHES.items() if name.startswith("mnist sum")}
+    return "\n".join(f"- **{name.split(': ')[1]}**: {switch.why}" for name, switch in mine.items())

@@ -9,7 +9,7 @@ import numpy as np
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Drawing, Experiment, Options, chosen, scale
 from mclstm.experiments.jobs import Job, Result
-from mclstm.experiments.mnist_sum.learning import STEPS, learn, some
+from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
 from mclstm.experiments.mnist_sum.models import RECIPES
 from mclstm.experiments.mnist_sum.success import (
     Errors,
@@ -22,7 +22,7 @@ from mclstm.experiments.mnist_sum.success import (
 )
 from mclstm.report.lengths import length_figure, length_table
 from mclstm.report.results import Claim, Row
-from mclstm.tasks.mnist import Digits, read_mnist
+from mclstm.tasks.mnist import Digits, find_mnist
 from mclstm.tasks.mnist_sum import LENGTHS, chunks, constant, exact, scored_steps
 from mclstm.tasks.protocols import Protocol
 from mclstm.training.order import batches_per_epoch
@@ -111,7 +111,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
 
 def unlearned(options: Options) -> dict[str, Errors]:
     """The mean training digit at every step, and the sum of the labels."""
-    digits = some(read_mnist(), SCALES[options.profile].images)
+    digits = some(every_digit(find_mnist()), SCALES[options.profile].images)
     mean = float(digits["train"].labels.double().mean())
     return {name: errors_of(name, digits["test"], mean, options.protocol) for name in ("constant", "exact")}
 

@@ -1,6 +1,7 @@
 """A job of the MNIST sum: seeds of one model learn to add ten digits and are tested on up to a thousand."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from mclstm.experiments.mnist_sum.models import RATE, RECIPES, SumModel, build
 from mclstm.experiments.networks import sources
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
-from mclstm.tasks.mnist import Digits, normalised, read_mnist
+from mclstm.tasks.mnist import Digits, find_mnist, normalised, read_mnist
 from mclstm.tasks.mnist_sum import LENGTHS, chunks, digit_sums, exact, scored_steps
 from mclstm.tasks.protocols import Protocol
 from mclstm.training.order import batch_indices, batches_per_epoch, locate
 
-__all__ = ["learn", "scores", "some"]
+__all__ = ["every_digit", "learn", "scores", "some"]
 
 STEPS = 10  # digits of a training and of a validation sequence
 
@@ -42,7 +43,7 @@ def learn(
     images: how many of each split are used. learning_rate: of the memory, instead of the recipe's. updates:
     for how long a penalty with a schedule is planned. The result has the test error of every seed by length.
     """
-    digits = some(read_mnist(), images)
+    digits = some(every_digit(find_mnist()), images)
     problem = sums(model, protocol, seeds, digits, batch_size, updates or goal)
     members = train(
         folder,
@@ -56,6 +57,12 @@ def learn(
     members.use_best()
     assert isinstance(problem.model, SumModel)
     return result(members, scores(problem.model, digits["test"], "test", LENGTHS, protocol))
+
+
+@lru_cache(maxsize=1)
+def every_digit(folder: Path | None) -> dict[str, Digits]:
+    """MNIST, read and checked once a process: jobs follow each other in it."""
+    return read_mnist(folder)
 
 
 def some(digits: Mapping[str, Digits], images: Mapping[str, int]) -> dict[str, Digits]:

@@ -14,7 +14,7 @@ from mclstm.tasks.protocols import Protocol, switched
 __all__ = ["Accumulator", "Cells", "Outflow", "Recurrent", "lstm", "mass_conserving", "nau"]
 
 CELLS = 2  # as for addition in recurrent arithmetic; the published models have one unit
-CLOSED = -1e4  # σ of it is 0 in every dtype
+CLOSED = -1e4  # an outlet that lets less than 1e-30 of its cell out, for ever: its gradient is 0 too
 
 
 class Accumulator(nn.Module):

@@ -27,7 +27,7 @@ Errors = dict[int, NDArray[np.float64]]  # test errors of the seeds, by length
 
 
 def by_length(results: Sequence[Result]) -> Errors:
-    """The test errors of all seeds of a model, jobs put together; NaN for a seed that failed."""
+    """The test errors of all seeds of a model, jobs put together."""
     lengths = results[0]["test"]
     return {
         int(length): numbers([error for result in results for error in result["test"][length]])
@@ -50,7 +50,7 @@ def error_rows(model: str, errors: Errors, trained: int) -> list[Row]:
 
 
 def success_rows(model: str, errors: Errors, limits: Mapping[int, float], trained: int) -> list[Row]:
-    """The rate of seeds below the threshold at every length, with Wilson's interval; a failed seed is not."""
+    """The rate of seeds below the threshold at every length, with Wilson's interval."""
     made = []
     for length, found in errors.items():
         solved = found < limits[length]
