@@ -77,13 +77,13 @@ def curve(axes: Axes, model: str, found: Mapping[int, Row], lengths: Sequence[in
     x = np.array([at for at, _ in kept])
     value, low, high = (np.array([r[key] for _, r in kept]) for key in ("value", "low", "high"))
     colour, marker = LOOKS[model]
-    if model == "constant":  # nobody drew it: it has no interval
-        axes.plot(x, value, color=colour, marker=marker, linestyle=":", markersize=4, label=model)
-        return
-    bars = np.stack([value - low, high - value]).clip(min=0.0)
+    learned = model != "constant"  # which has no seeds, and so no interval
+    bars = np.stack([value - low, high - value]).clip(min=0.0) if learned else None
+    line = "-" if learned else ":"
     axes.errorbar(
-        x, value, bars, color=colour, marker=marker, markersize=4, capsize=2, elinewidth=0.8, label=model
-    )
+        x, value, bars, label=model, color=colour, marker=marker, linestyle=line, markersize=4, capsize=2,
+        elinewidth=0.8,
+    )  # fmt: skip
 
 
 def kept(root: Path, protocol: Protocol) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert {row["setting"] for row in content["rows"]} == {"length 1", "length 10", "length 100"}
     assert rows["mclstm", "length 10", "success"]["n"] == 2
     assert rows["mclstm", "length 10", "mse"]["trained"] == 2
-    assert rows["reference", "length 10", "threshold"]["n"] == 3
+    assert rows["reference", "length 10", "threshold"]["n"] == 4
     for length in (1, 10, 100):
         assert rows["exact", f"length {length}", "mse"]["value"] == 0.0
         assert rows["exact", f"length {length}", "success"]["value"] == 1.0
@@ -47,7 +47,7 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert content["claims"][0]["test"] == "binomial test"
     assert (folder / "success.png").stat().st_size > 5_000
     seeds = {job.parent.name for job in (folder / "jobs" / "reference").glob("*/result.json")}
-    assert seeds == {"seed-1000", "seed-1001", "seed-1002"}
+    assert seeds == {"seed-1000", "seed-1001", "seed-1002", "seed-1003"}
 
 
 @needs_mnist

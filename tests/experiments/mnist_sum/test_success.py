@@ -69,5 +69,5 @@ def test_table_and_figure_have_every_model():
     assert "| mclstm       | 100 % (34 to 100) |" in text
     assert "2 × 86" in text
     (axes,) = length_figure(rows).axes
-    assert axes.get_legend_handles_labels()[1] == ["constant", "mclstm", "nau"]
+    assert axes.get_legend_handles_labels()[1] == ["mclstm", "nau", "constant"]
     assert [label.get_text() for label in axes.get_xticklabels()] == [str(length) for length in LENGTHS]

@@ -42,19 +42,22 @@ def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
 
 
 def error_rows(model: str, errors: Errors, trained: int) -> list[Row]:
-    """Median and quartiles of the test error at every length."""
-    return [
-        interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), trained=trained)
-        for length, found in errors.items()
-    ]
+    """Median and quartiles of the test error at every length, over the seeds where it is finite."""
+    made = []
+    for length, found in errors.items():
+        more = {"trained": trained, "runs": len(found)}
+        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **more))
+    return made
 
 
 def success_rows(model: str, errors: Errors, limits: Mapping[int, float], trained: int) -> list[Row]:
-    """The rate of seeds below the threshold at every length, with Wilson's interval."""
+    """The rate of seeds below the threshold at every length, with Wilson's interval if there were any."""
     made = []
     for length, found in errors.items():
         solved = found < limits[length]
         rate = wilson_interval(int(solved.sum()), len(solved))
+        if not trained:
+            rate = rate._replace(low=rate.value, high=rate.value)
         more = {"trained": trained, "threshold": limits[length]}
         made.append(interval_row(setting(length), model, "success", rate, solved.tolist(), **more))
     return made
