@@ -205,11 +205,11 @@ def test_flows_of_members_lie_as_the_inputs_do(batch_first: bool) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 def test_threads_share_members_and_samples(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mclstm.ops.native import operator
+    from mclstm.ops.native import call
 
     layer, (x, a, s) = build("hydrology", members=3, backend="native"), inputs(4, 70)
     wanted = torch.autograd.grad(layer(x, a, static=s)[0].square().sum(), list(layer.parameters()))
-    monkeypatch.setattr(operator, "WORK_OF_A_THREAD", 1)
+    monkeypatch.setattr(call, "WORK_OF_A_THREAD", 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     found = torch.autograd.grad(layer(x, a, static=s)[0].square().sum(), list(layer.parameters()))
     for one, other in zip(found, wanted, strict=True):

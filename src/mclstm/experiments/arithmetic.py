@@ -18,7 +18,7 @@ from mclstm.report.results import Row
 
 __all__ = ["Batches", "arithmetic_jobs", "arithmetic_rows", "problem"]
 
-NUMBERS = 1 << 23  # random numbers made at once: 32 MB
+NUMBERS = 1 << 22  # random numbers made at once: 16 MB
 EVALUATE_EVERY = 1_000  # updates
 ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
 

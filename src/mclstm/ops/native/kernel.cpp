@@ -43,24 +43,14 @@ void in_threads(size_t count, Job job) {
     for (auto &other : others) other.join();
 }
 
-template <class T, int W>
+template <class Part>
 void run(const Call &call, bool backward) {
-    using Part = Worker<T, W>;
     const std::vector<Share> shares = shares_of(call, Part::N);
     const bool whole = Index(shares.size()) <= call.E;  // no two threads have a member in common
-    std::vector<std::unique_ptr<Packed<T, W>>> weights;
     std::vector<std::unique_ptr<Part>> parts;
-    for (const Share &share : shares) {
-        const Index size = call.G * call.K * call.F;
-        if (whole || share.first == 0) {
-            weights.push_back(std::make_unique<Packed<T, W>>(call.G, call.K, call.F, backward));
-            if (!whole) weights.back()->fill(static_cast<const T *>(call.W) + share.member * size);
-        }
-        parts.push_back(std::make_unique<Part>(call, *weights.back(), share.first, share.last, backward));
-    }
+    for (const Share &share : shares) parts.push_back(std::make_unique<Part>(call, share.first, share.last, backward));
     in_threads(shares.size(), [&](size_t i) {
         for (Index member = shares[i].member; member < shares[i].end; ++member) {
-            if (whole) weights[i]->fill(static_cast<const T *>(call.W) + member * call.G * call.K * call.F);
             backward ? parts[i]->backward(member) : parts[i]->forward(member);
             if (backward && whole) parts[i]->reduce(true);
         }
@@ -71,7 +61,7 @@ void run(const Call &call, bool backward) {
 template <class T>
 int guarded(const Call &call, bool backward) {
     try {
-        call.B > Lanes<T>::V ? run<T, 2>(call, backward) : run<T, 1>(call, backward);
+        call.B > Lanes<T>::V ? run<Worker<T, 2>>(call, backward) : run<Worker<T, 1>>(call, backward);
         return 0;
     } catch (const std::bad_alloc &) {
         return 1;
@@ -83,6 +73,8 @@ int guarded(const Call &call, bool backward) {
 extern "C" {
 
 const char *mclstm_source() { return MCLSTM_SOURCE; }  // digest of this file, so that a stale library is found out
+
+int mclstm_call_bytes() { return int(sizeof(Call)); }  // so that a caller with another idea of it is found out
 
 int mclstm_runs_here() {
 #if defined(__AVX512F__)
