@@ -30,6 +30,9 @@ def experiment(
     updates: Annotated[
         int | None, typer.Option(help="of each member, instead of the profile's", min=1)
     ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="instead of updates, where samples are a fixed set", min=1)
+    ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
     block: Annotated[int, typer.Option(help="seeds trained together in one job", min=1)] = 100,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
@@ -55,6 +58,7 @@ def experiment(
         seeds=seeds,
         first_seed=first_seed,
         updates=updates,
+        epochs=epochs,
         block=block,
         rates={} if rates is None else chosen_rates(rates),
     )

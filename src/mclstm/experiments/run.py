@@ -25,6 +25,7 @@ EXPERIMENTS: dict[str, str] = {
     "addition": "mclstm.experiments.addition",
     "recurrent-arithmetic": "mclstm.experiments.recurrent_arithmetic",
     "static-arithmetic": "mclstm.experiments.static_arithmetic",
+    "mnist-sum": "mclstm.experiments.mnist_sum.experiment",
 }
 
 
