@@ -14,7 +14,7 @@ from mclstm.training.atomic import make_folder, write_text_atomic
 __all__ = ["balance_summary", "page", "write"]
 
 
-TESTS = """Wilcoxon's signed-rank test over sites, two-sided, of the distances from the perfect value: `better`
+TESTS = """Wilcoxon's signed-rank test over sites, two-sided, of distances from the perfect value: `better`
 and `worse` where p < 0.05, else `same`; p in brackets."""
 
 
