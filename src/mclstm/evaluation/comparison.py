@@ -10,7 +10,7 @@ import pandas as pd
 
 from mclstm.evaluation.statistics import wilcoxon_test
 
-__all__ = ["COMPARED", "PERFECT", "Scored", "Summary", "distances", "summary", "tests"]
+__all__ = ["COMPARED", "PERFECT", "Scored", "Summary", "distances", "pairwise_tests", "summary"]
 
 # What a model without error would score; a value's distance from it says how good the value is.
 PERFECT = {"nse": 1.0, "beta-nse": 0.0, "flv": 0.0, "fhv": 0.0, "kge": 1.0, "alpha-nse": 1.0}
@@ -70,7 +70,7 @@ def distances(frame: pd.DataFrame, metric: str) -> pd.Series:
     return (frame[metric] - PERFECT[metric]).abs()
 
 
-def tests(models: Sequence[Scored]) -> pd.DataFrame:
+def pairwise_tests(models: Sequence[Scored]) -> pd.DataFrame:
     """Wilcoxon's signed-rank test, two-sided, paired by site, of every metric and pair of models.
 
     `p` compares the distances from the perfect value, so that it answers "is one better?"; `p values`

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from mclstm.data.swe import read_swe
 from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import benchmarks
-from mclstm.evaluation.comparison import Scored, tests
+from mclstm.evaluation.comparison import Scored, pairwise_tests
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
 from mclstm.evaluation.simulations import simulations
 from mclstm.experiments.hydrology_report.runs import Run, conserving, found, grouped
@@ -67,7 +67,7 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     ours = [model for item in groups for model in item.scores]
     theirs, notes = other_models(others, groups[0].flows["observed"])
     models = [*ours, *theirs]
-    tested = tests(models)
+    tested = pairwise_tests(models)
     like_paper, setting = setting_of(groups[0].flows)
     rows = rows_of(ours, setting, like_paper) + rows_of(theirs, setting, like_paper, keep_sites=False)
     if like_paper:
