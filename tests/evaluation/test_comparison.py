@@ -80,13 +80,16 @@ def test_tests_compare_distances_from_the_perfect_value() -> None:
         assert table.loc[metric, "p values"] == pytest.approx(
             stats.wilcoxon(low[metric], aligned[metric]).pvalue
         )
-        assert table.loc[metric, "better"] == better
+        way = ("p better", "p worse") if better == "a" else ("p worse", "p better")
+        assert table.loc[metric, way[0]] == table.loc[metric, "p"] < 0.001
+        assert table.loc[metric, way[1]] > 0.99
         assert table.loc[metric, "sites"] == 40
 
 
 def test_tests_pair_only_sites_that_both_have() -> None:
     one = pd.DataFrame({"nse": np.linspace(0.1, 0.9, 9)}, index=list("abcdefghi"))
-    two = (one + 0.05).iloc[3:].assign(other=1.0)
+    two = (one + np.linspace(0.01, 0.05, 9)[:, np.newaxis]).iloc[3:].assign(other=1.0)
     table = pairwise_tests([Scored("one", (one,)), Scored("two", (two,))])
     assert table.loc[0, "sites"] == 6
-    assert table.loc[0, "better"] == "two"
+    assert table.loc[0, "p worse"] == pytest.approx(2 / 2**6)
+    assert table.loc[0, "p better"] == 1

@@ -45,10 +45,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for model, seed in ((mass, 0), (mass, 1), ({"name": "lstm", "hidden_size": 4}, 0)):
             run = pipeline.train(check_config(config(data, model, seed)), root / "runs", quiet=True)
             pipeline.evaluate(run.path, figures=False)
+        (root / "simulations").mkdir()
+        first = members(root, "mclstm")[0] / "evaluation/test/predictions.nc"
+        (root / "simulations" / "SAC_SMA.nc").write_bytes(first.read_bytes())
         words = [
             "report", str(root / "runs" / "camels"), "--benchmarks", str(shared("benchmarks")),
-            "--snow", str(shared("snow17")), "--out", str(root / "report"),
-            "--results", str(root / "results" / "stated.json"),
+            "--simulations", str(root / "simulations"), "--snow", str(shared("snow17")),
+            "--out", str(root / "report"), "--results", str(root / "results" / "stated.json"),
         ]  # fmt: skip
         assert main(words) == 0
     return root
@@ -115,6 +118,13 @@ def test_benchmarks_fit_the_real_observations(made: Path) -> None:
     assert found_row["nse"] == row["NSE"]
     observed = flows_of(members(made, "mclstm")[0])["observed"].sel(site=SITES[0]).to_numpy()
     assert found_row["beta-nse"] == pytest.approx((row["Beta"] - 1) * observed.mean() / observed.std())
+
+
+def test_simulations_replace_published_scores(made: Path) -> None:
+    scores = scores_of(made)
+    member = scores.loc["mclstm"].query("member == 0").drop(columns="member")
+    replaced = scores.loc["sac-sma"].drop(columns="member")
+    pd.testing.assert_frame_equal(replaced, member, check_exact=False, rtol=1e-9)
 
 
 def test_the_balance_closes_in_every_basin(made: Path) -> None:

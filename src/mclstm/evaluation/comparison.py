@@ -73,36 +73,25 @@ def distances(frame: pd.DataFrame, metric: str) -> pd.Series:
 def pairwise_tests(models: Sequence[Scored]) -> pd.DataFrame:
     """Wilcoxon's signed-rank test, two-sided, paired by site, of every metric and pair of models.
 
-    `p` compares the distances from the perfect value, so that it answers "is one better?"; `p values`
-    compares the values themselves, which may differ while both are equally wrong. `better` names the model
-    with the smaller median distance, whether or not the difference is significant. Models with several
-    seeds are left out: their ensemble stands for them.
+    `p` compares the distances from the perfect value. `p better` and `p worse` are the same test with its
+    direction, min(1, 2 p one-sided): the smaller of them is `p`, the other near 1. `p values` compares the
+    values themselves, which may differ while both are equally wrong. Models with several seeds are left out:
+    their ensemble stands for them.
     """
     single = [model for model in models if len(model.frames) == 1]
     rows = []
     for metric in COMPARED:
         able = [model for model in single if _known(model.frames[0], metric).size]
         rows += [_test(first, second, metric) for first, second in combinations(able, 2)]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row for row in rows if row["sites"]])
 
 
 def _test(first: Scored, second: Scored, metric: str) -> dict[str, object]:
     a, b = first.frames[0][[metric]].align(second.frames[0][[metric]], join="inner")
     both = np.isfinite(a[metric]) & np.isfinite(b[metric])
     a, b = a[both], b[both]
+    about = {"metric": metric, "model": first.name, "other": second.name, "sites": len(a)}
     x, y = (distances(frame, metric).to_numpy() for frame in (a, b))
-    if not len(x):
-        return _row(metric, first, second, 0, "", np.nan, np.nan, np.nan)
-    gap = float(np.median(x) - np.median(y))
-    better = first.name if gap < 0 else second.name if gap > 0 else ""
+    better, worse = (min(1.0, 2 * wilcoxon_test(x, y, way).p) for way in ("less", "greater"))
     raw = wilcoxon_test(a[metric].to_numpy(), b[metric].to_numpy()).p
-    return _row(metric, first, second, len(x), better, gap, wilcoxon_test(x, y).p, raw)
-
-
-def _row(
-    metric: str, first: Scored, second: Scored, sites: int, better: str, gap: float, p: float, raw: float
-) -> dict[str, object]:
-    return {
-        "metric": metric, "model": first.name, "other": second.name, "sites": sites,
-        "better": better, "gap of median distances": gap, "p": p, "p values": raw,
-    }  # fmt: skip
+    return about | {"p": min(better, worse), "p better": better, "p worse": worse, "p values": raw}
