@@ -42,11 +42,11 @@ def summary(model: Scored, metric: str) -> Summary | None:
 
     None where the model has no such score. The deviation is divided by n - 1.
 
-    >>> one = pd.DataFrame({"nse": [0.5, 0.7, 0.6]}, index=["a", "b", "c"])
+    >>> one = pd.DataFrame({"nse": [0.25, 0.75, 0.5]}, index=["a", "b", "c"])
     >>> summary(Scored("sac-sma", (one,)), "nse")
-    Summary(n=1, value=0.6, low=0.55, high=0.6499999999999999, values=[0.5, 0.7, 0.6])
-    >>> summary(Scored("mclstm", (one, one + 0.1)), "nse").value
-    0.65
+    Summary(n=1, value=0.5, low=0.375, high=0.625, values=[0.25, 0.75, 0.5])
+    >>> summary(Scored("mclstm", (one, one + 0.5)), "nse").value
+    0.75
     """
     known = [_known(frame, metric) for frame in model.frames]
     if not all(column.size for column in known):
