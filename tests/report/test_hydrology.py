@@ -98,6 +98,7 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
     content = json.loads(file.read_text())
     file.write_text(json.dumps(merged(content, [other], [])))
     update_results(file, [{**rows[0], "value": 0.9}], [{"claim": "c", "test": "t", "p": 0.01, "holds": True}])
+    update_results(file, [{**rows[0], "value": None, "n": 0}], [])  # the paper's alone: 0.9 was measured
     content = json.loads(file.read_text())
     assert content["experiment"] == "hydrology"
     assert len(content["rows"]) == len(rows) + 1

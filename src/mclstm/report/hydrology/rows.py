@@ -100,11 +100,16 @@ def _claim(claim: str, test: str, p: float) -> Row:
 
 
 def merged(content: Row, rows: Sequence[Row], claims: Sequence[Row]) -> Row:
-    """The content of a result file with these rows and claims; those about the same thing are replaced."""
-    new = {_key(row) for row in rows}
+    """The content of a result file with these rows and claims; those about the same thing are replaced.
+
+    A row that holds the paper's number alone never replaces one that was measured.
+    """
+    measured = {_key(row) for row in content["rows"] if row["value"] is not None}
+    kept = [row for row in rows if row["value"] is not None or _key(row) not in measured]
+    new = {_key(row) for row in kept}
     said = {claim["claim"] for claim in claims}
     return content | {
-        "rows": [row for row in content["rows"] if _key(row) not in new] + list(rows),
+        "rows": [row for row in content["rows"] if _key(row) not in new] + kept,
         "claims": [claim for claim in content["claims"] if claim["claim"] not in said] + list(claims),
     }
 
