@@ -16,6 +16,7 @@ from mclstm.report.lengths import length_page, length_svg, length_switches
 from mclstm.report.runtime import page as runtime
 
 __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
+from mclstm.report.hydrology.blocks import HYDROLOGY
 
 RESULTS = Path("results")
 
@@ -83,6 +84,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "kills": kills,
     **runtime.BLOCKS,
     **ARITHMETIC,
+    **HYDROLOGY,
     "mnist-sum-stated": partial(length_page, protocol="stated"),
     "mnist-sum-published": partial(length_page, protocol="published"),
     "mnist-sum-switches": length_switches,
