@@ -60,9 +60,11 @@ def fit(
     checkpoint_every: int,
     seed: int,
     warmup_gradient: bool = True,
+    stop: Callable[[], int | None] = lambda: None,
 ) -> Progress:
     """Train until done, interrupted or NaN; goes on from checkpoints/last.safetensors if that is there.
 
+    `stop` is asked after every update for the number of a signal to stop for, as if it had come.
     Every update is a function of the weights and of (seed, epoch, position), so that a run that was killed
     and resumed ends with the bits of one that was not.
     """
@@ -105,7 +107,7 @@ def fit(
             progress = progress._replace(finished=done or enough)
 
             # What survives a crash.
-            signum = stopped()
+            signum = stopped() or stop()
             if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
                 keep.checkpoint(progress)
             if signum is not None:
