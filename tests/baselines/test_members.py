@@ -6,9 +6,9 @@ import torch
 from mclstm.baselines import BASELINES, UNITS, Linear
 from mclstm.baselines.ln_lstm import LNLSTM
 from mclstm.baselines.lstm import LSTM
-from mclstm.baselines.members import generators
 from mclstm.baselines.recurrent import RecurrentUnit
 from mclstm.baselines.urnn import URNN
+from mclstm.nn.members import generators
 
 SEEDS = [11, 5, 7]
 LAYERS = {

@@ -13,50 +13,71 @@ static double uniform() {
     return double(state >> 8) / double(1u << 24);
 }
 
+// A tensor (E, T, B, width) in memory: time-first, or samples beside each other, or one for all members or all samples.
+enum Layout { PLAIN, TRANSPOSED, SHARED, UNIFORM };
+
+template <class T>
+struct Array {
+    std::vector<T> values;  // exactly as long as the kernel may read or write
+    View view;
+    Array(int64_t E, int64_t steps, int64_t B, int64_t width, Layout layout, double low, double high) {
+        const int64_t rows = layout == UNIFORM ? 1 : B, each = steps * rows * width;
+        values.resize(size_t(layout == SHARED ? each : E * each));
+        for (T &value : values) value = T(low + (high - low) * uniform());
+        view = {values.data(), layout == SHARED ? 0 : each, rows * width, layout == TRANSPOSED ? 1 : width, layout == TRANSPOSED ? B : 1};
+        if (layout == UNIFORM) view.sample = 0;
+    }
+    double at(int64_t e, int64_t t, int64_t b, int64_t k) const {
+        return double(values[size_t(e * view.member + t * view.step + b * view.sample + k * view.entry)]);
+    }
+};
+
 template <class T>
 static std::vector<T> random_values(size_t count, double low, double high) {
-    std::vector<T> values(count);  // exactly as long as the kernel may read
-    for (T &value : values) value = T(low + (high - low) * uniform());
-    return values;
+    return Array<T>(1, 1, 1, int64_t(count), PLAIN, low, high).values;
 }
 
 template <class T>
-static double run_case(int64_t steps, int64_t B, int64_t M, int64_t A, int64_t K, bool dynamic, int option, int64_t threads) {
+static double run_case(int64_t E, int64_t steps, int64_t B, int64_t M, int64_t A, int64_t K, bool dynamic, int option, int64_t threads) {
     Call call = {};
-    call.T = steps, call.B = B, call.M = M, call.A = A, call.K = K, call.threads = threads;
+    call.E = E, call.T = steps, call.B = B, call.M = M, call.A = A, call.K = K, call.threads = threads;
     call.wide = sizeof(T) == 8, call.input_norm = option % 3, call.cell_norm = (option / 3) % 3;
     call.sees_state = option % 2, call.sees_mass = (option / 2) % 2, call.is_signed = option % 5 == 0;
     call.own_base = B != 1 && option % 4 < 2;
     call.G = M + (dynamic ? K : 0) + 1, call.F = A + (call.sees_state ? K : 0) + (call.sees_mass ? M : 0);
-    const size_t SBK = size_t(steps * B * K), GKF = size_t(call.G * K * call.F), bases = size_t((call.own_base ? B : 1) * call.G * K);
-    auto x = random_values<T>(size_t(steps * B * M), 0, 1), a = random_values<T>(size_t(steps * B * A), -1, 1);
-    auto c0 = random_values<T>(size_t(B * K), 0, 1), W = random_values<T>(GKF, -1, 1), base = random_values<T>(bases, -60, 1);
-    std::vector<T> fixed(size_t(K * K), T(1) / T(K)), fallback(size_t((M + K) * K), T(1) / T(K));
+    const size_t GKF = size_t(E * call.G * K * call.F), bases = size_t(E * (call.own_base ? B : 1) * call.G * K);
+    const Layout some[] = {PLAIN, TRANSPOSED, SHARED};
+    const Layout in = some[option % 3], out = some[option % 2];
+    Array<T> x(E, steps, B, M, in, 0, 1), a(E, steps, B, A, option % 4 ? in : UNIFORM, -1, 1), c0(E, 1, B, K, in, 0, 1);
+    Array<T> h(E, steps, B, K, out, 0, 0), c(E, steps + 1, B, K, out, 0, 0), dh(E, steps, B, K, in, -1, 1), dc(E, steps + 1, B, K, out, -1, 1);
+    Array<T> dx(E, steps, B, M, out, 0, 0), da(E, steps, B, A, out, 0, 0), dc0(E, 1, B, K, out, 0, 0);
+    auto W = random_values<T>(GKF, -1, 1), base = random_values<T>(bases, -60, 1);
+    std::vector<T> fixed(size_t(E * K * K), T(1) / T(K)), fallback(size_t((M + K) * K), T(1) / T(K));
     std::vector<uint8_t> mask(size_t(K * K), 1), valid(size_t(steps * B));
     for (size_t k = 0; k + 1 < mask.size(); k += 2) mask[k] = K == 1;
     for (uint8_t &moves : valid) moves = uniform() < 0.8;
-    std::vector<T> h(SBK), c(SBK + size_t(B * K));
-    auto dh = random_values<T>(SBK, -1, 1), dc = random_values<T>(SBK + size_t(B * K), -1, 1);
-    std::vector<T> dx(x.size()), da(a.size()), dc0(c0.size()), dW(W.size()), dbase(base.size()), dfixed(fixed.size());
-    call.x = x.data(), call.a = a.data(), call.c0 = c0.data(), call.W = W.data(), call.base = base.data();
+    std::vector<T> dW(W.size()), dbase(base.size()), dfixed(fixed.size());
+    call.x = x.view, call.a = a.view, call.c0 = c0.view, call.h = h.view, call.c = c.view;
+    call.W = W.data(), call.base = base.data();
     call.fixed = !dynamic && option % 2 ? fixed.data() : nullptr, call.fallback = fallback.data();
     call.mask = dynamic && K > 1 && option % 3 == 1 ? mask.data() : nullptr;
     call.valid = option % 2 ? valid.data() : nullptr;
-    call.h = h.data(), call.c = c.data(), call.dh = option % 7 ? dh.data() : nullptr, call.dc = option % 3 ? dc.data() : nullptr;
-    call.dx = dx.data(), call.da = da.data(), call.dc0 = dc0.data(), call.dW = dW.data(), call.dbase = dbase.data();
-    call.dfixed = dfixed.data();
+    if (option % 7) call.dh = dh.view;
+    if (option % 3) call.dc = dc.view;
+    if (option % 4) call.dx = dx.view, call.da = da.view, call.dc0 = dc0.view;
+    call.dW = dW.data(), call.dbase = dbase.data(), call.dfixed = dfixed.data();
     if (mclstm_forward(&call) != 0 || mclstm_backward(&call) != 0) return 1.0;
     double worst = 0;
-    for (int64_t b = 0; b < B; ++b) {
-        double in = 0, left = 0;
-        for (int64_t k = 0; k < K; ++k) in += double(c0[size_t(b * K + k)]), left += double(c[size_t((steps * B + b) * K + k)]);
-        for (int64_t t = 0; t < steps; ++t) {
-            for (int64_t k = 0; k < K; ++k) left += double(h[size_t((t * B + b) * K + k)]);
-            for (int64_t f = 0; f < M; ++f)
-                in += call.valid && !valid[size_t(t * B + b)] ? 0.0 : double(x[size_t((t * B + b) * M + f)]);
+    for (int64_t e = 0; e < E; ++e)
+        for (int64_t b = 0; b < B; ++b) {
+            double came = 0, left = 0;
+            for (int64_t k = 0; k < K; ++k) came += c0.at(e, 0, b, k), left += c.at(e, steps, b, k);
+            for (int64_t t = 0; t < steps; ++t) {
+                for (int64_t k = 0; k < K; ++k) left += h.at(e, t, b, k);
+                for (int64_t f = 0; f < M; ++f) came += call.valid && !valid[size_t(t * B + b)] ? 0.0 : x.at(e, t, b, f);
+            }
+            worst = std::max(worst, std::abs(came - left) / std::max(came, 1e-30));
         }
-        worst = std::max(worst, std::abs(in - left) / std::max(in, 1e-30));
-    }
     return worst;
 }
 
@@ -67,9 +88,9 @@ int main() {
         for (int64_t B : {1, 2, 7, 9, 33, 70})
             for (int64_t M : {0, 1, 3})
                 for (bool dynamic : {true, false}) {
-                    const int64_t steps = option % 4, A = option % 3, threads = 1 + option % 3;
-                    single = std::max(single, run_case<float>(steps, B, M, A, K, dynamic, option, threads));
-                    wide = std::max(wide, run_case<double>(steps, B, M, A, K, dynamic, option, threads));
+                    const int64_t steps = option % 4, A = option % 3, threads = 1 + option % 5, E = 1 + option / 2 % 3;
+                    single = std::max(single, run_case<float>(E, steps, B, M, A, K, dynamic, option, threads));
+                    wide = std::max(wide, run_case<double>(E, steps, B, M, A, K, dynamic, option, threads));
                     option += 1;
                 }
     std::printf("worst ledger error: float %g, double %g\n", single, wide);

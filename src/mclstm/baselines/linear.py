@@ -5,22 +5,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
 from mclstm.nn.arguments import one_of
+from mclstm.nn.members import Seeds, draw, generators, leading, project, rows, stacked, uniform
 
-__all__ = ["Linear", "project"]
-
-
-def project(
-    x: Tensor,  # (E, ..., I)
-    W: Tensor,  # (E, O, I)
-    b: Tensor | None = None,  # (E, O)
-) -> Tensor:
-    """W x + b of every member in one batched product: (E, ..., O)."""
-    flat = x.reshape(x.shape[0], -1, x.shape[-1])
-    Wt = W.transpose(1, 2)
-    y = torch.bmm(flat, Wt) if b is None else torch.baddbmm(b.unsqueeze(1), flat, Wt)
-    return y.view(*x.shape[:-1], W.shape[1])
+__all__ = ["Linear"]
 
 
 class Linear(nn.Module):

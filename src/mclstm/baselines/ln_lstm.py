@@ -4,9 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from mclstm.baselines.linear import project
 from mclstm.baselines.lstm import State, orthogonal_blocks
-from mclstm.baselines.members import Seeds, draw, generators, leading, outward, sequences, stacked
+from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked
 
 __all__ = ["LNLSTM"]
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.baselines.lstm_sequence import lstm_sequence
-from mclstm.baselines.members import Seeds, draw, generators, leading, outward, sequences, stacked
+from mclstm.nn.members import Seeds, draw, generators, leading, outward, sequences, stacked
 
 __all__ = ["LSTM", "orthogonal_blocks"]
 

@@ -5,7 +5,7 @@ from math import tanh
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NAC", "NACMul", "log_product", "nac_bound", "nac_weight"]
 

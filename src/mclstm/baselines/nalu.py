@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
 from mclstm.baselines.nac import log_product, nac_bound, nac_weight
+from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NALU"]
 

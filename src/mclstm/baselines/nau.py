@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NAU"]
 

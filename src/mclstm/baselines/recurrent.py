@@ -5,12 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.members import Seeds, leading, outward, sequences, stacked
 from mclstm.baselines.nac import NAC, NACMul
 from mclstm.baselines.nalu import NALU
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 from mclstm.nn.arguments import one_of
+from mclstm.nn.members import Seeds, leading, outward, sequences, stacked
 
 __all__ = ["UNITS", "RecurrentUnit"]
 

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.linear import project
-from mclstm.baselines.members import Seeds, draw, generators, leading, outward, sequences, stacked, uniform
+from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked, uniform
 
 __all__ = ["URNN", "mod_relu"]
 

@@ -29,6 +29,7 @@ VERBS = {
     "resume": ("mclstm.cli.resume", "go on with an interrupted run"),
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run"),
+    "experiment": ("mclstm.cli.experiment", "make a table of the paper again"),
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 

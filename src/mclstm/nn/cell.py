@@ -30,6 +30,8 @@ class MCLSTMCell(nn.Module):
         self, mass_size: int, aux_size: int, hidden_size: int, **options: Unpack[GateOptions]
     ) -> None:
         super().__init__()
+        if options.get("members") is not None:
+            raise ValueError("MCLSTMCell has no members; use MCLSTM, whose `members` run together.")
         self.gates = Gates(mass_size, aux_size, hidden_size, **options)
 
     @property

@@ -1,4 +1,7 @@
-"""The door of a layer: inputs as people have them in, checked tensors (T, B, ...) out, and back again."""
+"""The door of a layer: inputs as people have them in, checked tensors (T, B, ...) out, and back again.
+
+With members everything behind the door leads with E; what is shared is expanded along it, not copied.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,18 +20,25 @@ class Layout(NamedTuple):
 
     batch_first: bool
     unbatched: bool
+    members: int | None = None
 
     def inward(self, value: Tensor) -> Tensor:
-        """(T, N), (B, T, N) or (T, B, N) -> (T, B, N)."""
+        """(T, N), (B, T, N) or (T, B, N), the last two led by E or not -> (T, B, N), led by E or not."""
         if self.unbatched:
             return value.unsqueeze(1)
-        return value.transpose(0, 1) if self.batch_first else value
+        return value.transpose(-3, -2) if self.batch_first else value
 
     def outward(self, value: Tensor) -> Tensor:
-        """(T, B, ...) -> as `inward` found it."""
+        """(T, B, ...), or (E, T, B, ...) with members -> as `inward` found it."""
         if self.unbatched:
             return value.squeeze(1)
-        return value.transpose(0, 1) if self.batch_first else value
+        time = 0 if self.members is None else 1
+        return value.transpose(time, time + 1) if self.batch_first else value
+
+    def led(self, value: Tensor, dims: int) -> Tensor:
+        """With members, what is shared (of `dims` dimensions) seen by each of them, nothing copied."""
+        shared = self.members is not None and value.dim() == dims
+        return value.expand(self.members, *value.shape) if shared else value  # type: ignore[arg-type]
 
     def state(self, value: Tensor) -> Tensor:
         """(B, ...) -> (...) where the caller gave no batch."""
@@ -36,7 +46,7 @@ class Layout(NamedTuple):
 
 
 class Arranged(NamedTuple):
-    """Inputs ready for `ops`, padding emptied."""
+    """Inputs ready for `ops`, padding emptied; with members all but `valid` lead with E."""
 
     x: Tensor  # (T, B, M)
     a: Tensor  # (T, B, A)
@@ -44,6 +54,11 @@ class Arranged(NamedTuple):
     c0: Tensor  # (B, K)
     valid: Tensor | None  # (T, B) bool
     layout: Layout
+
+    def member(self, e: int) -> "Arranged":
+        """What one member sees."""
+        x, a, s, c0 = (value[e] for value in self[:4])
+        return Arranged(x, a, s, c0, self.valid, self.layout._replace(members=None))
 
 
 def arrange(
@@ -55,22 +70,25 @@ def arrange(
     lengths: Tensor | Sequence[int] | None,  # (B,)
     batch_first: bool,
 ) -> Arranged:
-    """Check every input, bring it to (T, B, ...), and say in one sentence what is wrong otherwise."""
+    """Check every input, bring it to (T, B, ...), and say in one sentence what is wrong otherwise.
+
+    With members all inputs but `lengths` may lead with E; those that do not are shared.
+    """
     for name, value in (("x", x), ("a", a), ("c0", c0), ("static", static)):
         if value is not None:
             require_tensor(name, value)
     given = x if x is not None else a
     if given is None:
         raise ValueError("Neither x nor a is given; give one of them, so that the number of steps is known.")
-    layout = Layout(batch_first, unbatched=given.dim() == 2)
+    layout = Layout(batch_first, given.dim() == 2 and gates.members is None, gates.members)
     x = None if x is None else _inside("x", x, gates.mass_size, layout, gates)
     a = None if a is None else _inside("a", a, gates.aux_size, layout, gates)
-    steps, batch = (x if x is not None else a).shape[:2]  # type: ignore[union-attr]
+    steps, batch = (x if x is not None else a).shape[-3:-1]  # type: ignore[union-attr]
     x = gates.b_o.new_zeros(steps, batch, gates.mass_size) if x is None else x
     a = _absent_aux(gates, steps, batch) if a is None else a
-    if a.shape[:2] != x.shape[:2]:
+    if a.shape[-3:-1] != x.shape[-3:-1]:
         raise ValueError(
-            f"x has {steps} steps of {batch} samples and a has {a.shape[0]} of {a.shape[1]}; "
+            f"x has {steps} steps of {batch} samples and a has {a.shape[-3]} of {a.shape[-2]}; "
             "give both the same."
         )
     s = _static(static, gates, batch, layout)
@@ -78,20 +96,25 @@ def arrange(
     if valid is not None:
         x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
     c0 = _first_state(c0, gates, batch, layout)
-    places = ("step", "sample", "input")
+    places = ("member", "step", "sample", "input")
     require_values("x", x, places, negative=gates.form.signed)
     require_values("a", a, places, negative=True)
-    require_values("static", s, places[1:], negative=True)
-    require_values("c0", c0, ("sample", "cell"), negative=gates.form.signed)
+    require_values("static", s, ("member", "sample", "input"), negative=True)
+    require_values("c0", c0, ("member", "sample", "cell"), negative=gates.form.signed)
+    x, a, s, c0 = layout.led(x, 3), layout.led(a, 3), layout.led(s, 2), layout.led(c0, 2)
     return Arranged(x, a, s, c0, valid, layout)
 
 
 def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -> Tensor:
     expected = "(T, {0})" if layout.unbatched else "(B, T, {0})" if layout.batch_first else "(T, B, {0})"
-    wanted_dim = 2 if layout.unbatched else 3
-    if value.dim() != wanted_dim or value.shape[-1] != size:
+    expected, each = expected.format(size), layout.members is not None and value.dim() == 4
+    wanted_dim = 2 if layout.unbatched else 4 if each else 3
+    if value.dim() != wanted_dim or value.shape[-1] != size or (each and len(value) != layout.members):
+        more = (
+            "" if layout.members is None else f", shared by all members, or ({layout.members}, {expected[1:]}"
+        )
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}, expected {expected.format(size)}; "
+            f"{name} has shape {tuple(value.shape)}, expected {expected}{more}; "
             "the last dimension is the size the layer was built with."
         )
     return layout.inward(like_weights(name, value, gates.b_o))
@@ -109,23 +132,26 @@ def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> 
         if size:
             raise ValueError(f"static is missing; the layer was built for {size} static inputs a sequence.")
         return gates.b_o.new_zeros(batch, 0)
-    wanted = (size,) if layout.unbatched else (batch, size)
-    if tuple(static.shape) != wanted:
-        raise ValueError(
-            f"static has shape {tuple(static.shape)}, expected {wanted}; give one row per sequence."
-        )
-    return like_weights("static", static, gates.b_o).view(batch, size)
+    require_rows("static", static, (batch, size), layout, "give one row per sequence")
+    value = like_weights("static", static, gates.b_o)
+    return value.unsqueeze(0) if layout.unbatched else value
 
 
 def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
     if c0 is None:
         return gates.first_state(batch)
-    wanted = (gates.hidden_size,) if layout.unbatched else (batch, gates.hidden_size)
-    if tuple(c0.shape) != wanted:
-        raise ValueError(
-            f"c0 has shape {tuple(c0.shape)}, expected {wanted}; give the stored mass of every cell."
-        )
-    return like_weights("c0", c0, gates.b_o).view(batch, gates.hidden_size)
+    require_rows("c0", c0, (batch, gates.hidden_size), layout, "give the stored mass of every cell")
+    value = like_weights("c0", c0, gates.b_o)
+    return value.unsqueeze(0) if layout.unbatched else value
+
+
+def require_rows(name: str, value: Tensor, rows: tuple[int, int], layout: Layout, remedy: str) -> None:
+    """Refuse what is neither `rows` (B, N), nor (N,) unbatched, nor (E, B, N) with members."""
+    wanted: list[tuple[int, ...]] = [rows[1:] if layout.unbatched else rows]
+    wanted += [] if layout.members is None else [(layout.members, *rows)]
+    if tuple(value.shape) not in wanted:
+        expected = " or ".join(map(str, wanted))
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected {expected}; {remedy}.")
 
 
 def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torch.device) -> Tensor:

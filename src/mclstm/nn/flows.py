@@ -20,7 +20,8 @@ Hypernetwork = Callable[[Tensor, Tensor, Tensor], Tensor]  # (x, a, c) -> logits
 class Flows(NamedTuple):
     """Gates, flows and stores of every step; shapes for time-first batches, laid out as the inputs were.
 
-    Seven tensors: `x, i, o, R, c, h, residual = flows`. `transfers`, `ledger` and `layout` follow from them.
+    Those of an ensemble lead with E. Seven tensors: `x, i, o, R, c, h, residual = flows`. `transfers`,
+    `ledger` and `layout` follow from them.
     """
 
     x: Tensor  # (T, B, M) inflow
@@ -34,13 +35,13 @@ class Flows(NamedTuple):
     @property
     def layout(self) -> Layout:
         """How the tensors lie: only along time does c have one more entry than x."""
-        unbatched = self.x.dim() == 2
-        return Layout(not unbatched and self.c.shape[1] == self.x.shape[1] + 1, unbatched)
+        unbatched, members = self.x.dim() == 2, len(self.x) if self.x.dim() == 4 else None
+        return Layout(not unbatched and self.c.shape[-2] == self.x.shape[-2] + 1, unbatched, members)
 
     @property
     def transfers(self) -> Tensor:
         """Mass moved from cell to cell in each step, (T, B, K, K); the diagonal is what stayed."""
-        before = self.layout.outward(self._timed(self.c)[:-1])
+        before = self.layout.outward(self._timed(self.c)[..., :-1, :, :])
         return before.unsqueeze(-1) * self.R
 
     @property
@@ -56,6 +57,17 @@ def flows_of(
     given: Arranged, weights: Weights, form: Form, moved: tuple[Tensor, Tensor] | None = None
 ) -> Flows:
     """Run the reference and keep everything; `moved` are the h and c of another backend, to stand for its."""
+    if given.layout.members is not None:
+        alone = [
+            flows_of(
+                given.member(e),
+                weights.member(e),
+                form,
+                None if moved is None else (moved[0][e], moved[1][e]),
+            )
+            for e in range(given.layout.members)
+        ]
+        return Flows(*(torch.stack(parts) for parts in zip(*alone, strict=True)))
     done = list(reference.steps(given.x, given.a, given.s, given.c0, weights, form, given.valid))
     batch, cells = given.c0.shape
     empty = reference.Step(
@@ -108,14 +120,16 @@ def audit_flows(flows: Flows, eps: float) -> None:
     """
     book = flows.ledger
     cells = flows.h.shape[-1]
-    steps = torch.arange(1, book.residual.shape[0] + 1, dtype=torch.float64).unsqueeze(-1)
+    steps = torch.arange(1, book.residual.shape[-2] + 1, dtype=torch.float64).unsqueeze(-1)
     bound = 4.0 * eps * (steps + cells) * book.turnover
     broken = (~(book.residual.abs() <= bound)).nonzero()
     if len(broken) == 0:
         return
-    step, sample = broken[0].tolist()
+    at = tuple(broken[0].tolist())
+    *member, step, sample = at
+    whose = "".join(f"member {e}, " for e in member)
     raise ConservationError(
-        f"Mass is not conserved: sample {sample}, step {step}: {book.residual[step, sample]:.6g} of "
-        f"{book.turnover[step, sample]:.6g} is missing, rounding explains {bound[step, sample]:.2g}; "
+        f"Mass is not conserved: {whose}sample {sample}, step {step}: {book.residual[at]:.6g} of "
+        f"{book.turnover[at]:.6g} is missing, rounding explains {bound[at]:.2g}; "
         "check `layer.conserving` and any module used for redistribution."
     )

@@ -16,6 +16,7 @@ from mclstm.nn.arguments import (
     require_stay,
     some_of,
 )
+from mclstm.nn.members import Seeds, draw, generators, leading, orthogonal
 from mclstm.ops.normalise import NORMALISERS
 from mclstm.ops.redistribution import stay_logits
 from mclstm.ops.reference import Form, Weights
@@ -42,6 +43,8 @@ class GateOptions(TypedDict, total=False):
     state_norm: Literal["sample", "batch"]
     not_conserving: Iterable[str]
     allow_negative_mass: bool
+    members: int | None
+    seeds: Seeds | None
     device: torch.device | str | None
     dtype: torch.dtype | None
 
@@ -80,6 +83,8 @@ class Gates(nn.Module):
         state_norm: Literal["sample", "batch"] = "sample",
         not_conserving: Iterable[str] = (),
         allow_negative_mass: bool = False,
+        members: int | None = None,
+        seeds: Seeds | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -88,7 +93,7 @@ class Gates(nn.Module):
         for name, size in {**sizes, "hidden_size": hidden_size}.items():
             require_size(name, size, least=1 if name == "hidden_size" else 0)
         self.mass_size, self.aux_size, self.static_size = mass_size, aux_size, static_size
-        self.hidden_size = hidden_size
+        self.hidden_size, self.members = hidden_size, members
         self.hypernetwork = redistribution if isinstance(redistribution, nn.Module) else None
         self.form = Form(
             redistribution="module" if self.hypernetwork else one_of("redistribution", redistribution, KINDS),
@@ -99,6 +104,11 @@ class Gates(nn.Module):
             not_conserving=some_of("not_conserving", not_conserving, ("input", "redistribution", "output")),
             signed=allow_negative_mass,
         )
+        if members is not None and self.hypernetwork is not None:
+            raise ValueError(
+                f"redistribution is a module and members is {members}; a module has one set of parameters: "
+                "leave members out, or name the redistribution."
+            )
         self.stay, self.output_bias = require_stay(stay), require_number("output_bias", output_bias)
         self.initial_state = require_initial(initial_state)
         dtype = require_dtype(dtype or torch.get_default_dtype())
@@ -106,7 +116,7 @@ class Gates(nn.Module):
         checked = None if mask is None else require_mask(mask, hidden_size, must_stay).to(device)
         self.register_buffer("mask", checked)
         self._make_parameters({"device": device, "dtype": dtype})
-        self.reset_parameters()
+        self.reset_parameters(seeds)
 
     @property
     def feature_size(self) -> int:
@@ -116,11 +126,12 @@ class Gates(nn.Module):
 
     def _make_parameters(self, factory: dict[str, Any]) -> None:
         M, K, F = self.mass_size, self.hidden_size, self.feature_size
-        kind = self.form.redistribution
-        self.W_i = nn.Parameter(torch.empty(M, K, F, **factory))
-        self.b_i = nn.Parameter(torch.empty(M, K, **factory))
-        self.W_o = nn.Parameter(torch.empty(K, F, **factory))
-        self.b_o = nn.Parameter(torch.empty(K, **factory))
+        kind, lead = self.form.redistribution, leading(self.members)
+
+        def empty(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(*lead, *shape, **factory))
+
+        self.W_i, self.b_i, self.W_o, self.b_o = empty(M, K, F), empty(M, K), empty(K, F), empty(K)
         shapes: dict[str, dict[str, tuple[int, ...]]] = {
             "W_r": {"dynamic": (K, K, F), "outer": (2, K, F)},
             "b_r": {"outer": (2, K)},
@@ -128,30 +139,29 @@ class Gates(nn.Module):
         }
         for name, by_kind in shapes.items():
             shape = by_kind.get(kind)
-            made = None if shape is None else nn.Parameter(torch.empty(shape, **factory))
-            self.register_parameter(name, made)
-        learned = nn.Parameter(torch.empty(K, **factory)) if self.initial_state == "learned" else None
-        self.register_parameter("log_c0", learned)
+            self.register_parameter(name, None if shape is None else empty(*shape))
+        self.register_parameter("log_c0", empty(K) if self.initial_state == "learned" else None)
 
     @torch.no_grad()
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Start as the paper says: R near the identity, outlets nearly closed, the rest orthogonal."""
+        sources = generators(self.members, seeds)
         for W, b in ((self.W_i, self.b_i), (self.W_o, self.b_o)):
-            orthogonal_(W)
+            draw(W, self.members, sources, orthogonal)
             b.zero_()
         self.b_o.fill_(self.output_bias)
         if self.W_r is not None:
-            orthogonal_(self.W_r)
+            draw(self.W_r, self.members, sources, orthogonal)
             # Small beside B_r, so that learning starts from a redistribution that hardly depends on time.
             self.W_r.mul_(1.0 if self.stay is None else 0.01)
         if self.b_r is not None:
             self.b_r.fill_(1.0)
         if self.B_r is not None and not self.B_r.is_meta:
-            self._reset_redistribution(self.B_r)
+            self._reset_redistribution(self.B_r, sources)
         if self.log_c0 is not None:
             self.log_c0.zero_()
 
-    def _reset_redistribution(self, B_r: Tensor) -> None:
+    def _reset_redistribution(self, B_r: Tensor, sources: list[torch.Generator | None]) -> None:
         if self.stay is not None:
             everywhere = torch.ones(self.hidden_size, self.hidden_size, dtype=torch.bool)
             mask = everywhere if self.mask is None else self.mask.cpu()
@@ -159,7 +169,7 @@ class Gates(nn.Module):
         elif self.form.redistribution == "dynamic" and self.feature_size > 0:
             B_r.zero_()
         else:  # nothing else varies the logits, and all-zero ones would never leave the kink of the ReLU
-            orthogonal_(B_r)
+            draw(B_r, self.members, sources, orthogonal)
 
     def weights(self) -> Weights:
         """The tensors as `ops` takes them."""
@@ -173,11 +183,11 @@ class Gates(nn.Module):
             reset_state()
 
     def first_state(self, batch: int) -> Tensor:
-        """The state before the first step, (B, K): zero, a constant in each cell, or learned and positive."""
+        """The state before the first step, (B, K) or (E, B, K): zero, an amount a cell, or learned."""
         if self.log_c0 is not None:
-            return torch.exp(self.log_c0).expand(batch, -1)
+            return torch.exp(self.log_c0).unsqueeze(-2).expand(*leading(self.members), batch, -1)
         value = self.initial_state if isinstance(self.initial_state, float) else 0.0
-        return self.b_o.new_full((batch, self.hidden_size), value)
+        return self.b_o.new_full((*leading(self.members), batch, self.hidden_size), value)
 
     def extra_repr(self) -> str:
         form = self.form
@@ -185,13 +195,8 @@ class Gates(nn.Module):
         parts += [f"static_size={self.static_size}"] if self.static_size else []
         parts += [f"redistribution={form.redistribution}, redistribution_norm={form.redistribution_norm}"]
         parts += [f"input_norm={form.input_norm}, gates_see={form.gates_see}"]
+        parts += [f"members={self.members}"] if self.members is not None else []
         parts += ["masked"] if self.mask is not None else []
         parts += ["state_norm=batch: samples influence each other"] if form.state_norm == "batch" else []
         parts += [f"NOT CONSERVING: {', '.join(form.not_conserving)}"] if form.not_conserving else []
         return ", ".join(parts)
-
-
-def orthogonal_(W: Tensor) -> None:
-    """Fill W (..., F) with (semi-)orthogonal columns, all leading dimensions taken as rows."""
-    if W.numel() > 0:
-        nn.init.orthogonal_(W.view(-1, W.shape[-1]))

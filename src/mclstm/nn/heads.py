@@ -1,4 +1,7 @@
-"""Heads: from the outflow of every cell to named predictions."""
+"""Heads: from the outflow of every cell to named predictions.
+
+With members, h leads with E, (E, ..., K), and so does what comes out of a head.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,6 +10,7 @@ from torch import Tensor, nn
 
 from mclstm.nn.arguments import require_size
 from mclstm.nn.mcfc import MCFC
+from mclstm.nn.members import Seeds, draw, generators, leading, project, rows
 
 __all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
@@ -69,22 +73,39 @@ class LinearHead(nn.Module):
 
     conserving = False
 
-    def __init__(self, hidden_size: int, outlets: Sequence[str] = ("prediction",), bias: bool = True) -> None:
+    def __init__(
+        self,
+        hidden_size: int,
+        outlets: Sequence[str] = ("prediction",),
+        bias: bool = True,
+        *,
+        members: int | None = None,
+        seeds: Seeds | None = None,
+    ) -> None:
         super().__init__()
-        self.outlets = tuple(outlets)
-        self.linear = nn.Linear(hidden_size, len(self.outlets), bias=bias)
-        self.reset_parameters()
+        self.outlets, self.hidden_size, self.members = tuple(outlets), hidden_size, members
+        shape = (*leading(members), len(self.outlets))
+        self.linear = nn.ParameterDict({"weight": torch.empty(*shape, hidden_size)})
+        if bias:
+            self.linear["bias"] = torch.empty(shape)
+        self.reset_parameters(seeds)
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Xavier weights, zero bias."""
-        nn.init.xavier_uniform_(self.linear.weight)
-        if self.linear.bias is not None:
-            nn.init.zeros_(self.linear.bias)
+        sources = generators(self.members, seeds)
+        draw(
+            self.linear["weight"], self.members, sources, lambda W, g: nn.init.xavier_uniform_(W, generator=g)
+        )
+        if "bias" in self.linear:
+            nn.init.zeros_(self.linear["bias"])
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
-        y: Tensor = self.linear(h)
-        return y
+        W, b = self.linear["weight"], self.linear.get("bias")
+        if self.members is None:
+            return nn.functional.linear(h, W, b)
+        flat, shape = rows(h, self.members, self.hidden_size)
+        return project(flat, W, b).view(*shape, len(self.outlets))
 
 
 class MCFCHead(nn.Module):
@@ -99,10 +120,24 @@ class MCFCHead(nn.Module):
 
     conserving = True
 
-    def __init__(self, hidden_size: int, outlets: Sequence[str] = ("prediction", "trash")) -> None:
+    def __init__(
+        self,
+        hidden_size: int,
+        outlets: Sequence[str] = ("prediction", "trash"),
+        *,
+        members: int | None = None,
+        seeds: Seeds | None = None,
+    ) -> None:
         super().__init__()
         self.outlets = tuple(outlets)
-        self.mcfc = MCFC(hidden_size, len(self.outlets), output_gate=False, allow_negative_mass=True)
+        self.mcfc = MCFC(
+            hidden_size,
+            len(self.outlets),
+            output_gate=False,
+            allow_negative_mass=True,
+            members=members,
+            seeds=seeds,
+        )
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
@@ -123,13 +158,16 @@ class ScaledHead(nn.Module):
 
     conserving = False
 
-    def __init__(self, hidden_size: int, outlet: str = "prediction") -> None:
+    def __init__(self, hidden_size: int, outlet: str = "prediction", *, members: int | None = None) -> None:
         super().__init__()
         require_size("hidden_size", hidden_size, least=2)
-        self.outlets = (outlet,)
-        self.log_scale = nn.Parameter(torch.zeros(hidden_size - 1))
-        self.bias = nn.Parameter(torch.zeros(1))
+        self.outlets, self.hidden_size, self.members = (outlet,), hidden_size, members
+        self.log_scale = nn.Parameter(torch.zeros(*leading(members), hidden_size - 1))
+        self.bias = nn.Parameter(torch.zeros(*leading(members), 1))
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., 1)."""
-        return (h[..., 1:] * torch.exp(self.log_scale)).sum(dim=-1, keepdim=True) + self.bias
+        flat, shape = rows(h, self.members, self.hidden_size)
+        scale, bias = (torch.exp(self.log_scale), self.bias)
+        y = (flat[..., 1:] * scale.unsqueeze(-2)).sum(dim=-1, keepdim=True) + bias.unsqueeze(-2)
+        return y.view(*shape, 1)

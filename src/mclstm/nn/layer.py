@@ -10,6 +10,7 @@ from mclstm.nn.arguments import one_of
 from mclstm.nn.door import Arranged, arrange
 from mclstm.nn.flows import Flows, audit_flows, backend_flows, flows_of
 from mclstm.nn.gates import Gates, Norm, Redistribution
+from mclstm.nn.members import Seeds
 from mclstm.nn.values import full_precision
 from mclstm.ops import dispatch
 
@@ -49,6 +50,12 @@ class MCLSTM(nn.Module):
         not_conserving: the paper's ablations, any of "input", "redistribution", "output"; breaks conservation
             on purpose, and `layer.conserving` says so.
         backend: who computes; "auto" takes the fastest that can.
+        members: E, how many independent layers run together. Every parameter leads with E; x (T, B, M),
+            a (T, B, A), static (B, S) and c0 (B, K) are shared by all members, or lead with E where each has
+            its own; h is (E, T, B, K), c_n (E, B, K), and so on for all results. A member's results and
+            gradients are those of the layer alone, within rounding. A mask and lengths are shared.
+        seeds: one number or torch.Generator a member: the member starts as the layer does that is built
+            alone after `torch.manual_seed` of that number.
         allow_negative_mass: accept negative x and c0; the ledger still closes, the bounds no longer hold.
         batch_first: (B, T, .) instead of (T, B, .).
 
@@ -59,6 +66,10 @@ class MCLSTM(nn.Module):
     (torch.Size([30, 8, 4]), torch.Size([8, 4]))
     >>> torch.allclose(x.sum((0, 2)), h.sum((0, 2)) + c.sum(-1))
     True
+
+    >>> h, c = MCLSTM(1, 2, 4, members=10, seeds=range(10))(x, a)
+    >>> h.shape, c.shape
+    (torch.Size([10, 30, 8, 4]), torch.Size([10, 8, 4]))
     """
 
     def __init__(
@@ -78,6 +89,8 @@ class MCLSTM(nn.Module):
         output_bias: float = -3.0,
         state_norm: Literal["sample", "batch"] = "sample",
         not_conserving: Iterable[str] = (),
+        members: int | None = None,
+        seeds: Seeds | None = None,
         backend: str = "auto",
         allow_negative_mass: bool = False,
         batch_first: bool = False,
@@ -103,6 +116,8 @@ class MCLSTM(nn.Module):
             state_norm=state_norm,
             not_conserving=not_conserving,
             allow_negative_mass=allow_negative_mass,
+            members=members,
+            seeds=seeds,
             device=device,
             dtype=dtype,
         )
@@ -117,9 +132,9 @@ class MCLSTM(nn.Module):
         """Whether a sample's result is its own business; False only for `state_norm="batch"`."""
         return self.gates.form.state_norm == "sample"
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Start again, as the constructor did."""
-        self.gates.reset_parameters()
+        self.gates.reset_parameters(seeds)
 
     def forward(
         self,
@@ -136,7 +151,7 @@ class MCLSTM(nn.Module):
         """
         given = self._arrange(x, a, c0, static, lengths)
         h, c = self._run(given)
-        return given.layout.outward(h), given.layout.state(c[-1])
+        return given.layout.outward(h), given.layout.state(c[..., -1, :, :])
 
     def trajectory(
         self,

@@ -40,14 +40,18 @@ def like_weights(name: str, value: Tensor, weight: Tensor) -> Tensor:
 
 
 def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: bool) -> None:
-    """Refuse what no store can hold, naming the first place; skipped where there are no values to look at."""
-    if value.is_meta or torch.compiler.is_compiling():
+    """Refuse what no store can hold, naming the first place; skipped where there are no values to look at.
+
+    places: what the dimensions are called; where there are fewer dimensions, the first names drop out.
+    """
+    if value.is_meta or torch.compiler.is_compiling() or value.numel() == 0:
+        return
+    least, most = torch.aminmax(value.detach())  # one pass over the values; NaN comes through
+    if bool((most < torch.inf) & (least > -torch.inf if negative else least >= 0)):
         return
     bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
-    if not bool(bad.any()):
-        return
     place = tuple(bad.nonzero()[0].tolist())
-    named = ", ".join(f"{label} {at}" for label, at in zip(places, place, strict=True))
+    named = ", ".join(f"{label} {at}" for label, at in zip(places[-len(place) :], place, strict=True))
     remedy = "replace missing values before the layer" + (
         "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
     )

@@ -29,7 +29,8 @@ def fastest(
 ) -> tuple[Tensor, Tensor]:
     """The fastest backend that can; vmap, jacrev and their like need plain operations.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last led
+    by E with members
     """
     transformed = torch._C._are_functorch_transforms_active()
     chosen = reference.sequence if transformed else operator.sequence
@@ -57,5 +58,8 @@ def sequence(
     """Outflows h (T, B, K) and cells c (T + 1, B, K), computed by the named backend.
 
     x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+
+    With members x, a, s, c0 and the weights lead with E, and so do h and c. What members share is expanded
+    along E (stride 0): no backend copies it, and its gradient is the sum over the members.
     """
     return BACKENDS[backend](x, a, s, c0, weights, form, valid)

@@ -12,6 +12,8 @@ class Ledger(NamedTuple):
     """Cumulative amounts of every sample after every step; float64, on the CPU.
 
     initial + inflow = outflow + storage + residual
+
+    Those of an ensemble lead with E.
     """
 
     initial: Tensor  # (B,)
@@ -30,18 +32,20 @@ class Ledger(NamedTuple):
 def ledger(x: Tensor, h: Tensor, c: Tensor) -> Ledger:
     """The mass balance of a batch of sequences.
 
-    x: (T, B, M) inflow · h: (T, B, K) outflow · c: (T + 1, B, K) storage, c[0] the initial one
+    x: (..., T, B, M) inflow · h: (..., T, B, K) outflow · c: (..., T + 1, B, K) storage, its first the
+    initial one
 
     >>> book = ledger(torch.ones(2, 1, 1), torch.zeros(2, 1, 1), torch.tensor([0.0, 1.0, 2.0]).view(3, 1, 1))
     >>> book.residual.flatten().tolist()
     [0.0, 0.0]
     """
-    inflow = _total(x).cumsum(dim=0)
-    outflow = _total(h).cumsum(dim=0)
+    inflow = _total(x).cumsum(dim=-2)
+    outflow = _total(h).cumsum(dim=-2)
     stored = _total(c)
-    initial, storage = stored[0], stored[1:]
-    turnover = _total(c[0].abs()) + _total(x.abs()).cumsum(dim=0)
-    return Ledger(initial, inflow, outflow, storage, initial + inflow - outflow - storage, turnover)
+    before, storage = stored[..., :1, :], stored[..., 1:, :]
+    turnover = _total(c[..., :1, :, :].abs()) + _total(x.abs()).cumsum(dim=-2)
+    residual = before + inflow - outflow - storage
+    return Ledger(before.squeeze(-2), inflow, outflow, storage, residual, turnover)
 
 
 def _total(mass: Tensor) -> Tensor:

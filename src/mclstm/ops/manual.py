@@ -8,6 +8,8 @@ costs M + K divisions, not K². Nothing but h and c is kept for the backward pas
 again; m is h + c. With g = dL/dm and q_k = dL/du_k
 
     q_k = sum_j A_kj g_j / n_k          dL/dA_kj = (u_k / n_k) (g_j - q_k)
+
+Everything leads with E, the members of an ensemble: their products are batched, the rest is elementwise.
 """
 
 from typing import NamedTuple
@@ -27,25 +29,25 @@ __all__ = ["Gradients", "backward", "forward"]
 class Gradients(NamedTuple):
     """What `backward` returns, one for each tensor of the problem that has a gradient."""
 
-    x: Tensor  # (T, B, M)
-    a: Tensor  # (T, B, A)
-    c0: Tensor  # (B, K)
-    W: Tensor  # (G, K, F)
-    base: Tensor  # (B, G, K) or (1, G, K)
-    fixed: Tensor | None  # (K, K)
+    x: Tensor  # (E, T, B, M)
+    a: Tensor  # (E, T, B, A)
+    c0: Tensor  # (E, B, K)
+    W: Tensor  # (E, G, K, F)
+    base: Tensor  # (E, B, G, K) or (E, 1, G, K)
+    fixed: Tensor | None  # (E, K, K)
 
 
 class Shares(NamedTuple):
     """Rows before their normalisation; N rows a sample, one for each amount of mass to be shared out."""
 
-    A: Tensor  # (B, N, K), row k's share of cell j is A_kj / n_k
-    n: Tensor  # (B, N), 1 for a dead row
-    dead: Tensor | None  # (B, N) bool, rows with no taker (ReLU only): their mass goes by `fallback`
+    A: Tensor  # (E, B, N, K), row k's share of cell j is A_kj / n_k
+    n: Tensor  # (E, B, N), 1 for a dead row
+    dead: Tensor | None  # (E, B, N) bool, rows with no taker (ReLU only): their mass goes by `fallback`
     fallback: Tensor  # (N, K)
 
 
 def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> Shares:
-    """Un-normalised rows: logits (B, N, K) · fallback (N, K) · mask (N, K) bool or None.
+    """Un-normalised rows: logits (E, B, N, K) · fallback (N, K) · mask (N, K) bool or None.
 
     Where no graph is recorded, ReLU and softmax take the place of the logits: they are the largest tensor.
     """
@@ -66,33 +68,33 @@ def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> 
 
 
 def shared_out(u: Tensor, rows: Shares) -> Tensor:
-    """m_j = sum_k (u_k / n_k) A_kj: u (B, N) -> (B, K)."""
+    """m_j = sum_k (u_k / n_k) A_kj: u (E, B, N) -> (E, B, K)."""
     # Counted in a power of two near the total: exact, and a large amount over a small n cannot overflow.
     total = u.detach().abs().sum(dim=-1, keepdim=True)
     unit = torch.ldexp(torch.ones_like(total), torch.frexp(total)[1].clamp(min=-100) - 1)
     w = u / unit / rows.n
     w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
-    m = unit * torch.bmm(w.unsqueeze(1), rows.A).squeeze(1)
+    m = unit * torch.matmul(w.unsqueeze(-2), rows.A).squeeze(-2)
     return m if rows.dead is None else m + torch.where(rows.dead, u, 0.0) @ rows.fallback
 
 
 def collected(g: Tensor, rows: Shares) -> Tensor:
-    """q_k = sum_j A_kj g_j / n_k, what a unit of mass in row k is worth: g (B, K) -> (B, N)."""
+    """q_k = sum_j A_kj g_j / n_k, what a unit of mass in row k is worth: g (E, B, K) -> (E, B, N)."""
     # Two columns, of which one is dropped: a product with one takes a path that is three times slower.
-    q = torch.bmm(rows.A, g.unsqueeze(-1).repeat(1, 1, 2))[..., 0] / rows.n
+    q = torch.matmul(rows.A, g.unsqueeze(-1).repeat(1, 1, 1, 2))[..., 0] / rows.n
     return q if rows.dead is None else torch.where(rows.dead, g @ rows.fallback.t(), q)
 
 
 def write_logit_gradients(
     out: Tensor, u: Tensor, g: Tensor, q: Tensor, rows: Shares, logits: Tensor, kind: str
 ) -> None:
-    """dL/dlogits = dA/dlogits (u / n) (g - q): out, logits (B, N, K) · u, q (B, N) · g (B, K).
+    """dL/dlogits = dA/dlogits (u / n) (g - q): out, logits (E, B, N, K) · u, q (E, B, N) · g (E, B, K).
 
     In place, for these are the largest tensors of a step.
     """
     w = u / rows.n
     w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
-    torch.sub(g.unsqueeze(1), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
+    torch.sub(g.unsqueeze(-2), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
     if kind == "relu":
         torch.ops.aten.threshold_backward.grad_input(out, rows.A, 0.0, grad_input=out)
     else:
@@ -102,7 +104,7 @@ def write_logit_gradients(
 
 
 def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
-    """Back through c / |c|_1, and straight through where the stores count as empty: dz, c, result (B, K)."""
+    """Back through c / |c|_1, straight through where the stores count as empty: dz, c, result (E, B, K)."""
     total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     stored = total > limits.tiny / limits.eps
@@ -116,10 +118,10 @@ class Recurrence:
 
     def __init__(self, given: Stacked, form: Form) -> None:
         self.given, self.form = given, form
-        rows, cells, width = given.W.shape
+        cells = given.W.shape[2]
         self.sizes = given.x.shape[-1], shared_rows(form, cells), 1
-        self.W = given.W.reshape(rows * cells, width).t().contiguous().t()
-        self.base = given.base.reshape(-1, rows * cells)
+        self.W = given.W.flatten(1, 2).transpose(1, 2).contiguous().transpose(1, 2)
+        self.base = given.base.flatten(2)
         mask = given.mask
         everywhere = torch.ones(cells, cells, dtype=torch.bool, device=given.W.device)
         self.stays = fallback_rows(everywhere if mask is None else mask, given.W.dtype)
@@ -127,56 +129,57 @@ class Recurrence:
             (self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device
         )
         # One buffer for the logits of all steps, unless a graph is recorded that has to keep them.
-        shape = (given.c0.shape[0], rows * cells)
+        shape = (*given.c0.shape[:2], self.W.shape[1])
         self.buffer = None if torch.is_grad_enabled() else given.W.new_empty(shape)
 
     def features(self, t: int, c: Tensor) -> Tensor:
-        """z_t = [a_t, c / |c|, x_t], as far as the gates see them: c (B, K) -> (B, F)."""
+        """z_t = [a_t, c / |c|, x_t], as far as the gates see them: c (E, B, K) -> (E, B, F)."""
         state = [normalised_state(c, self.form)] if "state" in self.form.gates_see else []
-        mass = [self.given.x[t]] if "mass" in self.form.gates_see else []
-        return torch.cat([self.given.a[t], *state, *mass], dim=-1)
+        mass = [self.given.x[:, t]] if "mass" in self.form.gates_see else []
+        return torch.cat([self.given.a[:, t], *state, *mass], dim=-1)
 
     def logits(self, z: Tensor) -> tuple[Tensor, ...]:
-        """Of input gate (B, M, K), redistribution (B, K or 2 or 0, K) and output gate (B, 1, K)."""
-        logits = torch.addmm(self.base, z, self.W.t(), out=self.buffer)
-        return logits.view(len(z), *self.given.W.shape[:2]).split_with_sizes(self.sizes, dim=1)
+        """Of input gate (E, B, M, K), redistribution (E, B, K or 2 or 0, K) and output gate (E, B, 1, K)."""
+        logits = torch.baddbmm(self.base, z, self.W.transpose(1, 2), out=self.buffer)
+        return logits.view(*z.shape[:2], *self.given.W.shape[1:3]).split_with_sizes(self.sizes, dim=2)
 
     def input_shares(self, logits: Tensor) -> Shares:
         return shares(logits, self.form.input_norm, self.even, None)
 
     def cell_logits(self, logits: Tensor) -> Tensor:
-        """The (B, K, K) logits of R, from the (B, K or 2, K) rows it has."""
+        """The (E, B, K, K) logits of R, from the (E, B, K or 2, K) rows it has."""
         if self.form.redistribution == "dynamic":
             return logits
         assert self.given.fixed is not None
-        return outer_logits(logits[:, 0], logits[:, 1], self.given.fixed)
+        return outer_logits(logits[:, :, 0], logits[:, :, 1], self.given.fixed.unsqueeze(1))
 
     def cell_shares(self, logits: Tensor) -> Shares:
         return shares(logits, self.form.redistribution_norm, self.stays, self.given.mask)
 
     def redistributed(self, c: Tensor, logits: Tensor) -> Tensor:
-        """c R: c (B, K) -> (B, K)."""
-        if logits.shape[1] > 0:
+        """c R: c (E, B, K) -> (E, B, K)."""
+        if logits.shape[2] > 0:
             return shared_out(c, self.cell_shares(self.cell_logits(logits)))
         return c if self.given.fixed is None else c @ self.given.fixed
 
 
 def forward(given: Stacked, form: Form) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K) and cells c (T + 1, B, K); differentiable, like any plain operation."""
+    """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K); differentiable, like any plain operation."""
     run = Recurrence(given, form)
     outflows, stores = [], [given.c0]
-    for t, x in enumerate(given.x.unbind()):
+    for t, x in enumerate(given.x.unbind(1)):
         c = stores[-1]
         i, r, o = run.logits(run.features(t, c))
         m = run.redistributed(c, r) + shared_out(x, run.input_shares(i))
-        h = sigmoid(o.squeeze(1)) * m
+        h = sigmoid(o.squeeze(2)) * m
         after = m - h
         if given.valid is not None:
             moves = given.valid[t].unsqueeze(-1)
             h, after = torch.where(moves, h, 0.0), torch.where(moves, after, c)
         outflows.append(h)
         stores.append(after)
-    return torch.stack(outflows) if outflows else given.c0.new_zeros(0, *given.c0.shape), torch.stack(stores)
+    c = torch.stack(stores, dim=1)
+    return torch.stack(outflows, dim=1) if outflows else torch.empty_like(c[:, 1:]), c
 
 
 class Adjoint:
@@ -184,23 +187,22 @@ class Adjoint:
 
     def __init__(self, given: Stacked, form: Form) -> None:
         self.run, self.given, self.form = Recurrence(given, form), given, form
-        rows, cells, _ = given.W.shape
-        self.dlogits = given.W.new_empty(given.c0.shape[0], rows, cells)
+        self.dlogits = given.W.new_empty(*given.c0.shape[:2], *given.W.shape[1:3])
         self.dW = torch.zeros_like(self.run.W)
         self.dbase = torch.zeros_like(self.run.base)
         self.dfixed = None if given.fixed is None else torch.zeros_like(given.fixed)
         self.dx, self.da = torch.empty_like(given.x), torch.empty_like(given.a)
 
     def step(self, t: int, c: Tensor, m: Tensor, dh: Tensor, dc: Tensor) -> Tensor:
-        """One step back: c (B, K) before it, m (B, K) shared out in it, dh, dc (B, K) -> dL/dc (B, K)."""
-        run, x = self.run, self.given.x[t]
+        """One step back: c before it, m shared out in it, dh, dc (E, B, K) -> dL/dc (E, B, K)."""
+        run, x = self.run, self.given.x[:, t]
         z = run.features(t, c)
         i, r, o_logits = run.logits(z)
-        di, dr, do = self.dlogits.split_with_sizes(run.sizes, dim=1)
-        o = sigmoid(o_logits.squeeze(1))
+        di, dr, do = self.dlogits.split_with_sizes(run.sizes, dim=2)
+        o = sigmoid(o_logits.squeeze(2))
         g = dh * o + dc * (1.0 - o)
-        falls = o_logits.squeeze(1) >= sigmoid_floor(o.dtype)
-        do.squeeze(1).copy_(m * (dh - dc) * o * (1.0 - o) * falls)
+        falls = o_logits.squeeze(2) >= sigmoid_floor(o.dtype)
+        do.squeeze(2).copy_(m * (dh - dc) * o * (1.0 - o) * falls)
         rows = run.input_shares(i)
         q_x = collected(g, rows)
         write_logit_gradients(di, x, g, q_x, rows, i, self.form.input_norm)
@@ -208,13 +210,13 @@ class Adjoint:
         return q_c + self.features(t, c, z, q_x)
 
     def redistribution(self, c: Tensor, g: Tensor, logits: Tensor, dlogits: Tensor) -> Tensor:
-        """Back through c R: c, g (B, K) · logits, dlogits (B, K or 2 or 0, K) -> dL/dc (B, K)."""
+        """Back through c R: c, g (E, B, K) · logits, dlogits (E, B, K or 2 or 0, K) -> dL/dc (E, B, K)."""
         run, fixed = self.run, self.given.fixed
-        if logits.shape[1] == 0:
+        if logits.shape[2] == 0:
             if fixed is None or self.dfixed is None:
                 return g
-            self.dfixed.addmm_(c.t(), g)
-            return g @ fixed.t()
+            self.dfixed.baddbmm_(c.transpose(1, 2), g)
+            return g @ fixed.transpose(1, 2)
         full = run.cell_logits(logits)
         rows = run.cell_shares(full)
         q = collected(g, rows)
@@ -226,27 +228,27 @@ class Adjoint:
         return q
 
     def factors(self, pair: Tensor, dfull: Tensor, dpair: Tensor) -> None:
-        """Back through u_k v_j B_kj: pair, dpair (B, 2, K) · dfull (B, K, K)."""
+        """Back through u_k v_j B_kj: pair, dpair (E, B, 2, K) · dfull (E, B, K, K)."""
         assert self.given.fixed is not None
         assert self.dfixed is not None
-        u, v = pair.unbind(dim=1)
-        weighted = dfull * self.given.fixed
-        dpair[:, 0] = torch.bmm(weighted, v.unsqueeze(-1)).squeeze(-1)
-        dpair[:, 1] = torch.bmm(u.unsqueeze(1), weighted).squeeze(1)
-        self.dfixed += (dfull * u.unsqueeze(-1) * v.unsqueeze(1)).sum(dim=0)
+        u, v = pair.unbind(dim=2)
+        weighted = dfull * self.given.fixed.unsqueeze(1)
+        dpair[:, :, 0] = torch.matmul(weighted, v.unsqueeze(-1)).squeeze(-1)
+        dpair[:, :, 1] = torch.matmul(u.unsqueeze(-2), weighted).squeeze(-2)
+        self.dfixed += (dfull * u.unsqueeze(-1) * v.unsqueeze(-2)).sum(dim=1)
 
     def features(self, t: int, c: Tensor, z: Tensor, q_x: Tensor) -> Tensor:
-        """Back through the logits: c (B, K) · z (B, F) · q_x (B, M) -> what of it reaches c, (B, K)."""
-        dlogits = self.dlogits.flatten(start_dim=1)
-        self.dW.addmm_(dlogits.t(), z)
-        self.dbase += dlogits if len(self.dbase) == len(dlogits) else dlogits.sum(dim=0)
-        dz = dlogits @ self.run.W
+        """Back through the logits: c (E, B, K) · z (E, B, F) · q_x (E, B, M) -> what reaches c, (E, B, K)."""
+        dlogits = self.dlogits.flatten(2)
+        self.dW.baddbmm_(dlogits.transpose(1, 2), z)
+        self.dbase += dlogits if self.dbase.shape == dlogits.shape else dlogits.sum(dim=1, keepdim=True)
+        dz = torch.bmm(dlogits, self.run.W)
         cells = c.shape[-1] if "state" in self.form.gates_see else 0
         da, dstate, dmass = dz.split_with_sizes(
             [self.da.shape[-1], cells, z.shape[-1] - cells - self.da.shape[-1]], dim=-1
         )
-        self.da[t] = da
-        self.dx[t] = q_x + dmass if "mass" in self.form.gates_see else q_x
+        self.da[:, t] = da
+        self.dx[:, t] = q_x + dmass if "mass" in self.form.gates_see else q_x
         return state_gradient(dstate, c, self.form) if cells else torch.zeros_like(c)
 
 
@@ -255,19 +257,19 @@ def backward(
 ) -> Gradients:
     """The gradients of a loss, from those of the outflows and the cells; None stands for zeros.
 
-    h, dh: (T, B, K) · c, dc: (T + 1, B, K)
+    h, dh: (E, T, B, K) · c, dc: (E, T + 1, B, K)
     """
     adjoint = Adjoint(given, form)
     zeros = torch.zeros_like(given.c0)
-    now = zeros if dc is None else dc[-1]
-    for t in range(len(h) - 1, -1, -1):
-        out, stays = zeros if dh is None else dh[t], None
+    now = zeros if dc is None else dc[:, -1]
+    for t in range(h.shape[1] - 1, -1, -1):
+        out, stays = zeros if dh is None else dh[:, t], None
         if given.valid is not None:
             moves = given.valid[t].unsqueeze(-1)
             stays = torch.where(moves, 0.0, now)
             out, now = torch.where(moves, out, 0.0), torch.where(moves, now, 0.0)
-        now = adjoint.step(t, c[t], h[t] + c[t + 1], out, now)
+        now = adjoint.step(t, c[:, t], h[:, t] + c[:, t + 1], out, now)
         now = now if stays is None else now + stays
-        now = now if dc is None else now + dc[t]
+        now = now if dc is None else now + dc[:, t]
     dW, dbase = adjoint.dW.view_as(given.W), adjoint.dbase.view_as(given.base)
     return Gradients(adjoint.dx, adjoint.da, now, dW, dbase, adjoint.dfixed)

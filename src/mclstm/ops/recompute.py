@@ -15,7 +15,7 @@ __all__ = ["again", "sequence"]
 def again(given: Stacked, form: Form, dh: Tensor | None, dc: Tensor | None) -> list[Tensor | None]:
     """Gradients that have gradients themselves: the recurrence rerun in plain operations.
 
-    dh: (T, B, K) · dc: (T + 1, B, K) · result: of x, a, c0, W, base, fixed
+    dh: (E, T, B, K) · dc: (E, T + 1, B, K) · result: of x, a, c0, W, base, fixed
     """
     leaves = [value for value in given[:6] if value is not None]
     wanted = [value for value in leaves if value.requires_grad]
@@ -52,9 +52,10 @@ def sequence(
 ) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K); forms that cannot be stacked run as the reference.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last, and
+    the results, led by E with members
     """
     if not covered(form):
         return reference.sequence(x, a, s, c0, weights, form, valid)
     h, c = Recompute.apply(form, *stack(x, a, s, c0, weights, form, valid))  # type: ignore[no-untyped-call]
-    return h, c
+    return (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))

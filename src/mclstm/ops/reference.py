@@ -34,7 +34,10 @@ class Form(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of an MC-LSTM; F features, in the order a, s, c / |c|, x, as far as the gates see them."""
+    """The tensors of an MC-LSTM; F features, in the order a, s, c / |c|, x, as far as the gates see them.
+
+    Those of an ensemble lead with E, but for the mask, which all members share.
+    """
 
     W_i: Tensor  # (M, K, F)
     b_i: Tensor  # (M, K)
@@ -45,6 +48,16 @@ class Weights(NamedTuple):
     B_r: Tensor | None  # (K, K) dynamic, static, outer
     mask: Tensor | None  # (K, K) bool
     hypernetwork: Callable[[Tensor, Tensor, Tensor], Tensor] | None  # (x, a, c) -> (B, K, K) logits
+
+    def member(self, e: int) -> "Weights":
+        """The weights of one member of an ensemble."""
+        own = {
+            name: value[e] for name, value in self._asdict().items() if name in MEMBERS and value is not None
+        }
+        return self._replace(**own)
+
+
+MEMBERS = ("W_i", "b_i", "W_o", "b_o", "W_r", "b_r", "B_r")
 
 
 class Step(NamedTuple):
@@ -182,8 +195,12 @@ def sequence(
 ) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K), c[0] the initial state.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None; with members all of
+    them but `valid` lead with E, and so do the results: to the last bit those of each member alone.
     """
+    if x.dim() == 4:
+        alone = [sequence(x[e], a[e], s[e], c0[e], weights.member(e), form, valid) for e in range(x.shape[0])]
+        return torch.stack([h for h, _ in alone]), torch.stack([c for _, c in alone])
     done = [(now.h, now.c) for now in steps(x, a, s, c0, weights, form, valid)]
     h = torch.stack([h for h, _ in done]) if done else c0.new_zeros(0, *c0.shape)
     return h, torch.stack([c0, *(c for _, c in done)])

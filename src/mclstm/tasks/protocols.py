@@ -44,7 +44,33 @@ SWITCHES: dict[str, Switch] = {
         published=True,
         why="The loss compares all cumulative sums, not only the sum at the end of the sequence.",
     ),
-    # Those of the baselines; an experiment hands them to the constructors.
+    # Those of the models; an experiment hands them to the constructors.
+    "mclstm: gates see aux only": Switch(
+        stated=False,
+        published=True,
+        why="The gates of MC-LSTM see the auxiliary input but not the normalised cells of the equations.",
+    ),
+    "mclstm: weak identity": Switch(
+        stated=False,
+        published=True,
+        why="A static R starts as softmax(identity), 0.23 on the diagonal for 10 cells, a time-dependent one "
+        "uniform; the text says close to the identity, here 0.9.",
+    ),
+    "recurrent arithmetic: static input gate": Switch(
+        stated=False,
+        published=True,
+        why="The input gate of MC-LSTM is one learned matrix that does not see the auxiliary input either.",
+    ),
+    "recurrent arithmetic: learned initial state": Switch(
+        stated=False,
+        published=True,
+        why="The cells of MC-LSTM start at a learned, unconstrained state, which can be negative.",
+    ),
+    "recurrent arithmetic: short subtraction": Switch(
+        stated=False,
+        published=True,
+        why="MC-LSTM learns subtraction for 500,000 updates and not for the two million of the text.",
+    ),
     "lstm: misaligned start": Switch(
         stated=False,
         published=True,
@@ -64,6 +90,16 @@ SWITCHES: dict[str, Switch] = {
         stated=False,
         published=True,
         why="modReLU sees the squared modulus, for a square root is missing.",
+    ),
+    "nau: no weight penalty in the addition problem": Switch(
+        stated=False,
+        published=True,
+        why="NAU is trained without the L2 penalty of 1e-4 that the text gives it.",
+    ),
+    "nalu: nau as output layer in the addition problem": Switch(
+        stated=False,
+        published=True,
+        why="The output layer of the NALU network is an NAU.",
     ),
     "nac-mul: adds in recurrent arithmetic": Switch(
         stated=False,

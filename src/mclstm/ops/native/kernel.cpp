@@ -1,463 +1,71 @@
-// The stacked recurrence of ops/manual.py and its backward pass, fused: R never reaches memory.
-//
-// Samples lie in vector lanes, so that row sums are plain additions and any number of cells fills the vectors. Loops go batch
-// tile -> step -> row of gates -> block of samples: the weights of a row stay in L1 for all blocks of a tile. The three products
-// (logits, gradients of features, gradients of weights) are the micro-kernel of product.h with different strides.
-// Letters as in manual.py: T steps, B samples, M mass inputs, A auxiliary inputs, K cells, G rows, F features.
+// The C interface: members and samples are dealt out to threads, each of which runs a Worker.
 
-#include <limits>
 #include <memory>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "philox.h"
-#include "product.h"
+#include "worker.h"
 
 #ifndef MCLSTM_SOURCE
 #define MCLSTM_SOURCE "unknown"
 #endif
 
-extern "C" {
-// One call; every array is contiguous and of the type that `wide` says. Mirrored field by field in native/library.py.
-struct Call {
-    int64_t T, B, M, A, K, G, F;
-    int64_t wide;                   // 0: float32, 1: float64
-    int64_t input_norm, cell_norm;  // 0: softmax, 1: sigmoid, 2: relu
-    int64_t sees_state, sees_mass, is_signed;
-    int64_t own_base;               // whether every sample has a base of its own
-    int64_t threads;
-    const void *x, *a, *c0, *W, *base, *fixed, *fallback;  // fixed (K, K): static R or null; fallback (M + K, K)
-    const uint8_t *mask, *valid;                           // (K, K), (T, B), or null
-    void *h, *c;                                           // (T, B, K), (T + 1, B, K)
-    const void *dh, *dc;                                   // of h and c, or null
-    void *dx, *da, *dc0, *dW, *dbase, *dfixed;
-};
-}
-
 namespace {
 
-constexpr Index TILE_BYTES = 256;  // of samples, in a tile's row
-
-enum Norm { SOFTMAX, SIGMOID, RELU };
-
-// One thread's part of the batch, tile after tile; W vectors of samples in a block.
-template <class T, int W>
-class Worker {
-    typedef typename Lanes<T>::Vec Vec;
-    typedef typename Lanes<T>::Bits Bits;
-    static constexpr Index V = Lanes<T>::V;
-
-   public:
-    static constexpr Index N = W * V;  // samples in a block
-    static constexpr Index LARGEST = std::max<Index>(1, TILE_BYTES / (W * BYTES));
-
-    Worker(const Call &call, Packed<T, W> &weights, Index first, Index last, bool backward)
-        : p(call), ahead_(weights.ahead), back_(weights.back), first_(first), last_(last),
-          blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))), shared_(call.G - call.M - 1), columns_((call.F + V - 1) / V), cells_((call.K + V - 1) / V),
-          base(call.G * call.K * blocks_ * N), z(call.F * blocks_ * N), c(call.K * blocks_ * N), u((call.M + call.K) * blocks_ * N),
-          m(call.K * blocks_ * N), o(call.K * blocks_ * N), S(call.K * blocks_ * N), live(blocks_ * N), scale(blocks_ * N),
-          total(blocks_ * N), dbase(backward ? call.G * call.K * blocks_ * N : 0), dz(backward ? call.F * blocks_ * N : 0),
-          g(backward ? call.K * blocks_ * N : 0), q(backward ? (call.M + call.K) * blocks_ * N : 0),
-          dc(backward ? call.K * blocks_ * N : 0), dh(backward ? call.K * blocks_ * N : 0),
-          zT(backward ? blocks_ * N * columns_ * V : 0), gT(backward ? blocks_ * N * cells_ * V : 0),
-          dW(backward ? call.G * call.K * columns_ * V : 0), dfixed(backward ? call.K * cells_ * V : 0),
-          dshared(backward ? call.G * call.K : 0) {}
-
-    void forward() {
-        FlushDenormals flush;
-        for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
-            begin_tile();
-            load(static_cast<const T *>(p.c0), p.K, c);
-            store(c, p.K, static_cast<T *>(p.c));
-            for (Index t = 0; t < p.T; ++t) step(t);
-        }
-    }
-
-    void backward() {
-        FlushDenormals flush;
-        for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
-            begin_tile();
-            dbase.clear();
-            dc.clear();
-            if (p.dc) load(static_cast<const T *>(p.dc) + p.T * p.B * p.K, p.K, dc);
-            for (Index t = p.T - 1; t >= 0; --t) step_back(t);
-            store(dc, p.K, static_cast<T *>(p.dc0));
-            store_base();
-        }
-    }
-
-    // Adds this worker's sums to the call's results; called in the order of the workers, so that bits repeat.
-    void reduce() {
-        for (Index row = 0; row < p.G * p.K; ++row)
-            for (Index f = 0; f < p.F; ++f) static_cast<T *>(p.dW)[row * p.F + f] += dW[row * columns_ * V + f];
-        if (p.fixed)
-            for (Index k = 0; k < p.K; ++k)
-                for (Index j = 0; j < p.K; ++j) static_cast<T *>(p.dfixed)[k * p.K + j] += dfixed[k * cells_ * V + j];
-        if (!p.own_base)
-            for (Index row = 0; row < p.G * p.K; ++row) static_cast<T *>(p.dbase)[row] += dshared[row];
-    }
-
-   private:
-    const Call &p;
-    const T *ahead_, *back_;
-    Index first_, last_, blocks_, shared_, columns_, cells_;
-    Index start_ = 0, count_ = 0;
-    // Arrays of a tile are [block][row][N]; base and dbase [G][block][K][N]; zT and gT have samples as rows.
-    Buffer<T> base, z, c, u, m, o, S, live, scale, total, dbase, dz, g, q, dc, dh, zT, gT, dW, dfixed, dshared;
-
-    void begin_tile() {
-        count_ = std::min(blocks_ * N, last_ - start_);
-        for (Buffer<T> *lanes : {&z, &c, &u, &m, &live, &base}) lanes->clear();  // the tile before may have had more samples
-        load_base();
-    }
-
-    // from (B, width), this tile's samples -> to [block][width][N]; lanes without a sample stay zero.
-    void load(const T *from, Index width, T *to, bool only_live = false) {
-        for (Index n = 0; n < count_; ++n) {
-            T *lane = to + n / N * width * N + n % N;
-            const bool wanted = !only_live || live[n] != 0;
-            for (Index k = 0; k < width; ++k) lane[k * N] = wanted ? from[(start_ + n) * width + k] : T(0);
-        }
-    }
-
-    void store(const T *from, Index width, T *to) {
-        for (Index n = 0; n < count_; ++n)
-            for (Index k = 0; k < width; ++k) to[(start_ + n) * width + k] = from[n / N * width * N + k * N + n % N];
-    }
-
-    void load_base() {
-        const T *from = static_cast<const T *>(p.base);
-        for (Index row = 0; row < p.G; ++row)
-            for (Index n = 0; n < count_; ++n) {
-                const T *sample = from + (p.own_base ? (start_ + n) * p.G * p.K : 0) + row * p.K;
-                T *lane = base + (row * blocks_ + n / N) * p.K * N + n % N;
-                for (Index j = 0; j < p.K; ++j) lane[j * N] = sample[j];
-            }
-    }
-
-    void store_base() {
-        T *to = static_cast<T *>(p.dbase);
-        for (Index row = 0; row < p.G; ++row)
-            for (Index n = 0; n < count_; ++n) {
-                const T *lane = dbase + (row * blocks_ + n / N) * p.K * N + n % N;
-                T *sample = p.own_base ? to + ((start_ + n) * p.G + row) * p.K : dshared + row * p.K;
-                for (Index j = 0; j < p.K; ++j) sample[j] = (p.own_base ? T(0) : sample[j]) + lane[j * N];
-            }
-    }
-
-    // Features, the mass to be shared out and its scale, from the cells before step t.
-    void prepare(Index t) {
-        for (Index n = 0; n < count_; ++n) live[n] = !p.valid || p.valid[t * p.B + start_ + n] ? T(1) : T(0);
-        const T *x = static_cast<const T *>(p.x) + t * p.B * p.M, *a = static_cast<const T *>(p.a) + t * p.B * p.A;
-        for (Index n = 0; n < count_; ++n) {
-            T *lane = z + n / N * p.F * N + n % N, *mass = u + n / N * (p.M + p.K) * N + n % N;
-            const bool here = live[n] != 0;
-            for (Index f = 0; f < p.A; ++f) lane[f * N] = here ? a[(start_ + n) * p.A + f] : T(0);
-            for (Index f = 0; f < p.M; ++f) mass[f * N] = here ? x[(start_ + n) * p.M + f] : T(0);
-            if (p.sees_mass)
-                for (Index f = 0; f < p.M; ++f) lane[(p.F - p.M + f) * N] = mass[f * N];
-        }
-        for (Index b = 0; b < blocks_; ++b)
-            for (int w = 0; w < W; ++w) normalise_state(b, w);
-    }
-
-    void normalise_state(Index b, int w) {
-        const Vec here = live.at(b * N)[w], *cell = c.at(b * p.K * N) + w;
-        Vec *mass = u.at(b * (p.M + p.K) * N) + w, sum{}, all{};
-        for (Index k = 0; k < p.K; ++k) {
-            mass[(p.M + k) * W] = cell[k * W] * here;
-            sum += p.is_signed ? magnitude(mass[(p.M + k) * W]) : mass[(p.M + k) * W];
-        }
-        for (Index k = 0; k < p.M + p.K; ++k) all += magnitude(mass[k * W]);
-        const Vec divisor = sum > empty() ? sum : Vec{} + T(1);
-        if (p.sees_state)
-            for (Index k = 0; k < p.K; ++k) z.at((b * p.F + p.A + k) * N)[w] = mass[(p.M + k) * W] / divisor;
-        total.at(b * N)[w] = sum;
-        // Amounts are shared out as multiples of a power of two: exact, and a large amount over a small row sum cannot overflow.
-        const Vec power = (Vec)((Bits)all & (Bits)(Vec{} + std::numeric_limits<T>::infinity()));
-        scale.at(b * N)[w] = all > T(1e-30) ? power : Vec{} + T(1);
-    }
-
-    static Vec magnitude(Vec v) { return v < T(0) ? -v : v; }
-    static T empty() { return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon(); }
-
-    void logits(Index row, Index b) {
-        product<T, W, PACKED>(p.K, 1, p.F, {ahead_ + row * p.K * p.F, 0, 0, 0}, z.at(b * p.F * N), W, base.at((row * blocks_ + b) * p.K * N),
-                      S.at(b * p.K * N), W);
-    }
-
-    // Logits in S -> un-normalised shares in S, their sum, and `flat`: dA/dlogit = A (1 - flat A), or [A > 0] for ReLU.
-    void shares(Index row, Index b, Vec *sum, Vec *flat) {
-        const uint8_t *allowed = p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr;
-        const Index kind = row < p.M ? p.input_norm : p.cell_norm;
-        for (int w = 0; w < W; ++w) sum[w] = flat[w] = Vec{};
-        Vec *A = S.at(b * p.K * N);
-        const Index K = p.K;
-        if (allowed)
-            for (Index j = 0; j < p.K; ++j)
-                for (int w = 0; w < W; ++w)
-                    if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
-        if (kind == RELU)
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
-        else
-            for (int w = 0; w < W; ++w) exponential_shares(A + w, kind, sum[w], flat[w]);
-        if (allowed && kind != RELU)  // exp_of has a floor
-            for (Index j = 0; j < p.K; ++j)
-                for (int w = 0; w < W; ++w)
-                    if (!allowed[j]) A[j * W + w] = Vec{};
-    }
-
-    void exponential_shares(Vec *A, Index kind, Vec &sum, Vec &flat) {
-        Vec top = A[0] = bounded<T>(A[0]);
-        for (Index j = 1; j < p.K; ++j) {
-            A[j * W] = bounded<T>(A[j * W]);
-            top = A[j * W] > top ? A[j * W] : top;
-        }
-        const auto deep = top < T(-40);  // there the logistic function is exp, to the last bit
-        if (kind == SIGMOID && !any(deep)) {
-            for (Index j = 0; j < p.K; ++j) sum += A[j * W] = sigmoid_of<T>(A[j * W]);
-            flat = Vec{} + T(1);
-            return;
-        }
-        flat = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
-        for (Index j = 0; j < p.K; ++j) {
-            const Vec shifted = exp_of<T>(A[j * W] - top);
-            sum += A[j * W] = kind == SIGMOID ? (deep ? shifted : sigmoid_of<T>(A[j * W])) : shifted;
-        }
-    }
-
-    // m += (u_row / n) A, and by the fallback where a row has no taker.
-    void share_out(Index row, Index b) {
-        Vec sum[W], flat[W], part[W], left[W], *A = S.at(b * p.K * N), *to = m.at(b * p.K * N);
-        shares(row, b, sum, flat);
-        bool some_dead = false;
-        for (int w = 0; w < W; ++w) {
-            const auto dead = sum[w] <= T(0);
-            const Vec amount = u.at((b * (p.M + p.K) + row) * N)[w] / scale.at(b * N)[w];
-            part[w] = dead ? Vec{} : amount / sum[w];
-            left[w] = dead ? amount : Vec{};
-            some_dead |= any(dead);
-        }
-        const Index K = p.K;
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) to[j * W + w] += part[w] * A[j * W + w];
-        const T *fallback = static_cast<const T *>(p.fallback) + row * K;
-        for (Index j = 0; j < K && some_dead; ++j)
-            for (int w = 0; w < W; ++w) to[j * W + w] += fallback[j] * left[w];
-    }
-
-    void output_gate(Index b) {
-        logits(p.G - 1, b);
-        Vec *gate = o.at(b * p.K * N);
-        for (Index k = 0; k < p.K * W; ++k) gate[k] = sigmoid_of<T>(S.at(b * p.K * N)[k]);
-    }
-
-    // What an R that does not change moves: m = u_c R, or u_c itself.
-    void share_out_fixed(Index b) {
-        const Vec *cells = u.at((b * (p.M + p.K) + p.M) * N);
-        Vec *to = m.at(b * p.K * N);
-        if (p.fixed) {
-            product<T, W, 1>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), 1, 0, p.K}, cells, W, to, to, W);
-        } else {
-            std::memcpy(to, cells, size_t(p.K * N) * sizeof(T));
-        }
-        for (Index k = 0; k < p.K; ++k)
-            for (int w = 0; w < W; ++w) to[k * W + w] /= scale.at(b * N)[w];
-    }
-
-    void step(Index t) {
-        prepare(t);
-        m.clear();
-        for (Index b = 0; b < blocks_ && !shared_; ++b) share_out_fixed(b);
-        for (Index row = 0; row < p.M + shared_; ++row)
-            for (Index b = 0; b < blocks_; ++b) {
-                logits(row, b);
-                share_out(row, b);
-            }
-        for (Index b = 0; b < blocks_; ++b) {
-            output_gate(b);
-            Vec *mass = m.at(b * p.K * N), *gate = o.at(b * p.K * N), *cell = c.at(b * p.K * N);
-            for (Index k = 0; k < p.K; ++k)
-                for (int w = 0; w < W; ++w) {
-                    const Index at = k * W + w;
-                    const Vec after = mass[at] * scale.at(b * N)[w];
-                    mass[at] = gate[at] * after;
-                    // Where nothing moves, the first term is zero.
-                    cell[at] = (after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
-                }
-        }
-        store(m, p.K, static_cast<T *>(p.h) + t * p.B * p.K);
-        store(c, p.K, static_cast<T *>(p.c) + (t + 1) * p.B * p.K);
-    }
-
-    // Gradients of a row's logits, in S from the shares in S; q_row on the way.
-    void share_back(Index row, Index b) {
-        Vec sum[W], flat[W], part[W], *A = S.at(b * p.K * N), *worth = g.at(b * p.K * N);
-        Vec *value = q.at((b * (p.M + p.K) + row) * N), *down = dbase.at((row * blocks_ + b) * p.K * N);
-        shares(row, b, sum, flat);
-        const Index K = p.K;
-        collect(row, A, worth, sum, value);
-        for (int w = 0; w < W; ++w)
-            part[w] = sum[w] <= T(0) ? Vec{} : u.at((b * (p.M + K) + row) * N)[w] / sum[w];
-        if ((row < p.M ? p.input_norm : p.cell_norm) == RELU) {
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) {
-                    const Vec change = part[w] * (worth[j * W + w] - value[w]);
-                    down[j * W + w] += A[j * W + w] = A[j * W + w] > T(0) ? change : Vec{};
-                }
-        } else {
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) {
-                    const Vec share = A[j * W + w], change = part[w] * (worth[j * W + w] - value[w]);
-                    down[j * W + w] += A[j * W + w] = share * (T(1) - flat[w] * share) * change;
-                }
-        }
-    }
-
-    // q_row = sum_j A_j g_j / n, or what the fallback of a dead row is worth.
-    void collect(Index row, const Vec *A, const Vec *worth, const Vec *sum, Vec *value) {
-        const T *fallback = static_cast<const T *>(p.fallback) + row * p.K;
-        Vec collected[W] = {};
-        const Index K = p.K;
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) collected[w] += A[j * W + w] * worth[j * W + w];
-        for (int w = 0; w < W; ++w) {
-            const auto dead = sum[w] <= T(0);
-            Vec kept{};
-            for (Index j = 0; j < K && any(dead); ++j) kept += fallback[j] * worth[j * W + w];
-            value[w] = dead ? kept : collected[w] / sum[w];
-        }
-    }
-
-    // From the gradients of a row's logits, in S, to those of features and weights.
-    void product_back(Index row) {
-        for (Index b = 0; b < blocks_; ++b) {
-            Vec *to = dz.at(b * p.F * N);
-            product<T, W, PACKED>(p.F, 1, p.K, {back_ + row * p.K * p.F, 0, 0, 0}, S.at(b * p.K * N), W, to, to, W);
-        }
-        const Index samples = blocks_ == 1 ? count_ : N;
-        outer_product<T, N>(p.K, blocks_, samples, {S, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
-    }
-
-    void transpose(const T *from, Index width, T *to, Index padded) {  // [block][width][N] -> (samples, padded)
-        for (Index n = 0; n < blocks_ * N; ++n)
-            for (Index f = 0; f < width; ++f) to[n * padded + f] = from[n / N * width * N + f * N + n % N];
-    }
-
-    void output_back(Index b) {
-        output_gate(b);
-        for (Index k = 0; k < p.K; ++k)
-            for (int w = 0; w < W; ++w) {
-                const Index at = b * p.K * W + k * W + w;
-                const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
-                g.at(0)[at] = out * gate + stays * (T(1) - gate);
-                const Vec slope = S.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate);
-                S.at(0)[at] = m.at(0)[at] * (out - stays) * slope;
-                dbase.at(((p.G - 1) * blocks_ + b) * p.K * N)[k * W + w] += S.at(0)[at];
-            }
-    }
-
-    void fixed_back() {
-        if (p.fixed) transpose(g, p.K, gT, cells_ * V);
-        for (Index b = 0; b < blocks_; ++b) {
-            Vec *to = q.at((b * (p.M + p.K) + p.M) * N);
-            if (p.fixed) {
-                const T *cells = u + (b * (p.M + p.K) + p.M) * N;
-                std::memset(to, 0, size_t(p.K * N) * sizeof(T));
-                product<T, W, 0>(p.K, 1, p.K, {static_cast<const T *>(p.fixed), p.K, 0, 1}, g.at(b * p.K * N), W, to, to, W);
-                outer_product<T, N>(p.K, 1, N, {cells, N, 0, 1}, gT.at(b * N * cells_ * V), cells_, dfixed.at(0));
-            } else {
-                std::memcpy(to, g.at(b * p.K * N), size_t(p.K * N) * sizeof(T));
-            }
-        }
-    }
-
-    void step_back(Index t) {
-        const Index at = t * p.B * p.K;
-        load(static_cast<const T *>(p.c) + at, p.K, c);
-        prepare(t);
-        load(static_cast<const T *>(p.c) + at + p.B * p.K, p.K, m, true);
-        load(static_cast<const T *>(p.h) + at, p.K, dh, true);
-        for (Index k = 0; k < blocks_ * p.K * W; ++k) m.at(0)[k] += dh.at(0)[k];
-        dh.clear();
-        if (p.dh) load(static_cast<const T *>(p.dh) + at, p.K, dh, true);
-        transpose(z, p.F, zT, columns_ * V);
-        dz.clear();
-        for (Index b = 0; b < blocks_; ++b) output_back(b);
-        product_back(p.G - 1);
-        if (!shared_) fixed_back();
-        for (Index row = 0; row < p.M + shared_; ++row) {
-            for (Index b = 0; b < blocks_; ++b) {
-                logits(row, b);
-                share_back(row, b);
-            }
-            product_back(row);
-        }
-        for (Index b = 0; b < blocks_; ++b)
-            for (int w = 0; w < W; ++w) cells_back(b, w);
-        store_inputs(t);
-        if (p.dc) add(static_cast<const T *>(p.dc) + at, dc);
-    }
-
-    // Through c / |c| to the cells before the step; where nothing moved, the gradient stays what it was.
-    void cells_back(Index b, int w) {
-        const Vec *cell = c.at(b * p.K * N) + w, *state = z.at((b * p.F + p.A) * N) + w, *down = dz.at((b * p.F + p.A) * N) + w;
-        const Vec *value = q.at((b * (p.M + p.K) + p.M) * N) + w, sum = total.at(b * N)[w], here = live.at(b * N)[w];
-        Vec *to = dc.at(b * p.K * N) + w, inner{};
-        const auto stored = sum > empty();
-        const Vec divisor = stored ? sum : Vec{} + T(1);
-        for (Index k = 0; k < p.K && p.sees_state; ++k) inner += down[k * W] * state[k * W];
-        inner = stored ? inner : Vec{};
-        for (Index k = 0; k < p.K; ++k) {
-            Vec found = value[k * W];
-            if (p.sees_state) {
-                const Vec sign = cell[k * W] > T(0) ? Vec{} + T(1) : (cell[k * W] < T(0) ? Vec{} - T(1) : Vec{});
-                found += (down[k * W] - (p.is_signed ? inner * sign : inner)) / divisor;
-            }
-            to[k * W] = found * here + to[k * W] * (T(1) - here);
-        }
-    }
-
-    void store_inputs(Index t) {
-        T *dx = static_cast<T *>(p.dx) + t * p.B * p.M, *da = static_cast<T *>(p.da) + t * p.B * p.A;
-        for (Index n = 0; n < count_; ++n) {
-            const T *lane = dz + n / N * p.F * N + n % N, *worth = q + n / N * (p.M + p.K) * N + n % N, here = live[n];
-            for (Index f = 0; f < p.A; ++f) da[(start_ + n) * p.A + f] = lane[f * N] * here;
-            for (Index f = 0; f < p.M; ++f)
-                dx[(start_ + n) * p.M + f] = here * (worth[f * N] + (p.sees_mass ? lane[(p.F - p.M + f) * N] : T(0)));
-        }
-    }
-
-    void add(const T *from, T *to) {
-        for (Index n = 0; n < count_; ++n)
-            for (Index k = 0; k < p.K; ++k) to[n / N * p.K * N + k * N + n % N] += from[(start_ + n) * p.K + k];
-    }
+// Which members and samples a thread takes: whole members if there are enough of them, else parts of their batches.
+struct Share {
+    Index member, end, first, last;
 };
+
+std::vector<Share> shares_of(const Call &call, Index samples) {
+    const Index blocks = (call.B + samples - 1) / samples, threads = std::max<Index>(1, call.threads);
+    const Index parts = std::max<Index>(1, std::min(blocks, threads / call.E)), count = parts > 1 ? call.E * parts : std::min<Index>(threads, call.E);
+    std::vector<Share> found;
+    for (Index i = 0; i < count; ++i) {
+        const Index part = i % parts, from = blocks * part / parts * samples, to = std::min<Index>(call.B, blocks * (part + 1) / parts * samples);
+        found.push_back(parts > 1 ? Share{i / parts, i / parts + 1, from, to} : Share{call.E * i / count, call.E * (i + 1) / count, 0, call.B});
+    }
+    return found;
+}
+
+// One job a thread; where no more threads are to be had, this one does it.
+template <class Job>
+void in_threads(size_t count, Job job) {
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < count; ++i) try {
+            others.emplace_back(job, i);
+        } catch (const std::system_error &) {
+            job(i);
+        }
+    job(size_t(0));
+    for (auto &other : others) other.join();
+}
 
 template <class T, int W>
 void run(const Call &call, bool backward) {
     using Part = Worker<T, W>;
-    const Index blocks = (call.B + Part::N - 1) / Part::N;
-    const Index threads = std::max<Index>(1, std::min<Index>(call.threads, blocks));
-    Packed<T, W> weights(static_cast<const T *>(call.W), call.G, call.K, call.F, backward);
+    const std::vector<Share> shares = shares_of(call, Part::N);
+    const bool whole = Index(shares.size()) <= call.E;  // no two threads have a member in common
+    std::vector<std::unique_ptr<Packed<T, W>>> weights;
     std::vector<std::unique_ptr<Part>> parts;
-    for (Index i = 0; i < threads; ++i) {
-        const Index from = blocks * i / threads * Part::N, to = std::min<Index>(call.B, blocks * (i + 1) / threads * Part::N);
-        parts.push_back(std::make_unique<Part>(call, weights, from, to, backward));
-    }
-    auto work = [backward](Part *part) { backward ? part->backward() : part->forward(); };
-    std::vector<std::thread> others;
-    for (Index i = 1; i < threads; ++i) try {
-            others.emplace_back(work, parts[size_t(i)].get());
-        } catch (const std::system_error &) {  // no more threads to be had: this one does it
-            work(parts[size_t(i)].get());
+    for (const Share &share : shares) {
+        const Index size = call.G * call.K * call.F;
+        if (whole || share.first == 0) {
+            weights.push_back(std::make_unique<Packed<T, W>>(call.G, call.K, call.F, backward));
+            if (!whole) weights.back()->fill(static_cast<const T *>(call.W) + share.member * size);
         }
-    work(parts[0].get());
-    for (auto &other : others) other.join();
-    if (backward)
-        for (auto &part : parts) part->reduce();
+        parts.push_back(std::make_unique<Part>(call, *weights.back(), share.first, share.last, backward));
+    }
+    in_threads(shares.size(), [&](size_t i) {
+        for (Index member = shares[i].member; member < shares[i].end; ++member) {
+            if (whole) weights[i]->fill(static_cast<const T *>(call.W) + member * call.G * call.K * call.F);
+            backward ? parts[i]->backward(member) : parts[i]->forward(member);
+            if (backward && whole) parts[i]->reduce(true);
+        }
+    });
+    for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
 template <class T>

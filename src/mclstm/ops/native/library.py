@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest
 
-__all__ = ["Call", "Status", "library", "status"]
+__all__ = ["VIEWS", "Call", "Status", "View", "library", "status"]
 
 SIZES = [
+    "E",
     "T",
     "B",
     "M",
@@ -26,34 +27,27 @@ SIZES = [
     "own_base",
     "threads",
 ]
-ARRAYS = [
-    "x",
-    "a",
-    "c0",
-    "W",
-    "base",
-    "fixed",
-    "fallback",
-    "mask",
-    "valid",
-    "h",
-    "c",
-    "dh",
-    "dc",
-    "dx",
-    "da",
-    "dc0",
-    "dW",
-    "dbase",
-    "dfixed",
-]
+VIEWS = ["x", "a", "c0", "h", "c", "dh", "dc", "dx", "da", "dc0"]
+ARRAYS = ["W", "base", "fixed", "fallback", "mask", "valid", "dW", "dbase", "dfixed"]
 REBUILD = "run `python -m mclstm.ops.native.build` (needs g++), or use backend='torch'"
 
 
-class Call(ctypes.Structure):
-    """`struct Call` of kernel.cpp, field by field."""
+class View(ctypes.Structure):
+    """`struct View` of call.h: where a tensor (E, T, B, entries) lies."""
 
-    _fields_ = [(name, ctypes.c_int64) for name in SIZES] + [(name, ctypes.c_void_p) for name in ARRAYS]
+    _fields_ = [("data", ctypes.c_void_p)] + [
+        (name, ctypes.c_int64) for name in ("member", "step", "sample", "entry")
+    ]
+
+
+class Call(ctypes.Structure):
+    """`struct Call` of call.h, field by field."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in SIZES),
+        *((name, View) for name in VIEWS),
+        *((name, ctypes.c_void_p) for name in ARRAYS),
+    ]
 
 
 class Status(NamedTuple):

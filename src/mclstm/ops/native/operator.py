@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mclstm.ops import recompute
-from mclstm.ops.native.library import Call, library
+from mclstm.ops.native.library import VIEWS, Call, View, library
 from mclstm.ops.redistribution import fallback_rows
 from mclstm.ops.reference import Form, Weights
 from mclstm.ops.stacked import Stacked, covered, stack
@@ -21,19 +21,20 @@ WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about a
 
 
 def runs(form: Form, x: Tensor) -> bool:
-    """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M)."""
+    """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
     fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
     return fits and form.redistribution in KINDS and covered(form) and library() is not None
 
 
 def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
     """The C structure and the tensors that must live as long as it does."""
-    (steps, batch, masses), (rows, cells, width) = given.x.shape, given.W.shape
+    (members, steps, batch, masses), (_, rows, cells, width) = given.x.shape, given.W.shape
     everywhere = torch.ones(cells, cells, dtype=torch.bool)
     stays = fallback_rows(everywhere if given.mask is None else given.mask, given.W.dtype)
     even = given.W.new_full((masses, cells), 1.0 / cells)
-    work = steps * batch * rows * cells * (width + 1)
+    work = members * steps * batch * rows * cells * (width + 1)
     call = Call(
+        E=members,
         T=steps,
         B=batch,
         M=masses,
@@ -47,7 +48,7 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
         sees_state="state" in form.gates_see,
         sees_mass="mass" in form.gates_see,
         is_signed=form.signed,
-        own_base=given.base.shape[0] != 1,
+        own_base=given.base.shape[1] != 1,
         threads=max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)),
     )
     arrays = given._asdict() | {"fallback": torch.cat([even, stays])}
@@ -55,11 +56,19 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
 
 
 def _point(call: Call, arrays: dict[str, Tensor | None]) -> list[Tensor]:
-    """Let the structure's pointers point at contiguous tensors, which are returned."""
-    kept = {name: value.contiguous() for name, value in arrays.items() if value is not None}
-    for name, value in kept.items():
-        setattr(call, name, value.data_ptr())
-    return list(kept.values())
+    """Let the structure point at the tensors, which are returned; all but the views are made contiguous."""
+    kept = []
+    for name, value in arrays.items():
+        if value is None:
+            continue
+        if name in VIEWS:
+            member, *step, sample, entry = value.stride()
+            setattr(call, name, View(value.data_ptr(), member, *(step or [0]), sample, entry))
+        else:
+            value = value.contiguous()
+            setattr(call, name, value.data_ptr())
+        kept.append(value)
+    return kept
 
 
 def _run(name: str, call: Call) -> None:
@@ -75,17 +84,17 @@ def _decoded(form: str) -> Form:
 
 @torch.library.custom_op("mclstm::sequence", mutates_args=(), device_types="cpu")
 def native_sequence(
-    x: Tensor,  # (T, B, M)
-    a: Tensor,  # (T, B, A)
-    c0: Tensor,  # (B, K)
-    W: Tensor,  # (G, K, F)
-    base: Tensor,  # (B, G, K) or (1, G, K)
-    fixed: Tensor | None,  # (K, K)
+    x: Tensor,  # (E, T, B, M)
+    a: Tensor,  # (E, T, B, A)
+    c0: Tensor,  # (E, B, K)
+    W: Tensor,  # (E, G, K, F)
+    base: Tensor,  # (E, B, G, K) or (E, 1, G, K)
+    fixed: Tensor | None,  # (E, K, K)
     mask: Tensor | None,  # (K, K) bool
     valid: Tensor | None,  # (T, B) bool
     form: str,
 ) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K) and cells c (T + 1, B, K) of a stacked problem."""
+    """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K) of a stacked problem."""
     given = Stacked(x, a, c0, W, base, fixed, mask, valid)
     h, c = _empty_like_results(x, c0)
     call, kept = _call(given, _decoded(form))
@@ -96,42 +105,49 @@ def native_sequence(
 
 @torch.library.custom_op("mclstm::sequence_backward", mutates_args=(), device_types="cpu")
 def native_backward(
-    x: Tensor,  # (T, B, M)
-    a: Tensor,  # (T, B, A)
-    c0: Tensor,  # (B, K)
-    W: Tensor,  # (G, K, F)
-    base: Tensor,  # (B, G, K) or (1, G, K)
-    fixed: Tensor | None,  # (K, K)
+    x: Tensor,  # (E, T, B, M)
+    a: Tensor,  # (E, T, B, A)
+    c0: Tensor,  # (E, B, K)
+    W: Tensor,  # (E, G, K, F)
+    base: Tensor,  # (E, B, G, K) or (E, 1, G, K)
+    fixed: Tensor | None,  # (E, K, K)
     mask: Tensor | None,  # (K, K) bool
     valid: Tensor | None,  # (T, B) bool
     form: str,
-    h: Tensor,  # (T, B, K)
-    c: Tensor,  # (T + 1, B, K)
-    dh: Tensor | None,  # (T, B, K)
-    dc: Tensor | None,  # (T + 1, B, K)
+    h: Tensor,  # (E, T, B, K)
+    c: Tensor,  # (E, T + 1, B, K)
+    dh: Tensor | None,  # (E, T, B, K)
+    dc: Tensor | None,  # (E, T + 1, B, K)
+    wanted: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of x, a, c0, W, base and fixed; of the last an empty one where there is none."""
+    """Gradients of x, a, c0, W, base and fixed; empty where x, a or c0 is not `wanted`, fixed not there."""
     given = Stacked(x, a, c0, W, base, fixed, mask, valid)
-    results = _empty_like_gradients(x, a, c0, W, base, fixed)
-    for value in results[3:]:
-        value.zero_()
+    results = _empty_like_gradients(given[:6], wanted)
     call, kept = _call(given, _decoded(form))
+    found = [value if value.numel() else None for value in results]
     names = ("dx", "da", "dc0", "dW", "dbase", "dfixed")
-    kept += _point(call, {"h": h, "c": c, "dh": dh, "dc": dc} | dict(zip(names, results, strict=True)))
+    kept += _point(call, {"h": h, "c": c, "dh": dh, "dc": dc} | dict(zip(names, found, strict=True)))
     _run("mclstm_backward", call)
     return results
 
 
 def _empty_like_results(x: Tensor, c0: Tensor) -> tuple[Tensor, Tensor]:
-    steps = x.shape[0]
-    return c0.new_empty(steps, *c0.shape), c0.new_empty(steps + 1, *c0.shape)
+    """Samples lie beside each other in memory, as they do in the kernel's vectors."""
+    members, batch, cells = c0.shape
+    steps = x.shape[1]
+    h, c = (c0.new_empty(members, count, cells, batch).transpose(2, 3) for count in (steps, steps + 1))
+    return h, c
 
 
 def _empty_like_gradients(
-    x: Tensor, a: Tensor, c0: Tensor, W: Tensor, base: Tensor, fixed: Tensor | None
+    tensors: tuple[Tensor | None, ...], wanted: list[bool]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Of x, a, c0, W, base, fixed."""
+    some = tensors[3]
+    assert some is not None
     x, a, c0, W, base, fixed = (
-        value.new_empty(value.shape) for value in (x, a, c0, W, base, W[:0] if fixed is None else fixed)
+        some.new_empty(0) if value is None or not want else value.new_empty(value.shape)
+        for value, want in zip(tensors, [*wanted, True, True, True], strict=True)
     )
     return x, a, c0, W, base, fixed
 
@@ -142,10 +158,8 @@ def _(x: Tensor, a: Tensor, c0: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
 
 
 @native_backward.register_fake
-def _(
-    x: Tensor, a: Tensor, c0: Tensor, W: Tensor, base: Tensor, fixed: Tensor | None, *rest: Any
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return _empty_like_gradients(x, a, c0, W, base, fixed)
+def _(*tensors: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return _empty_like_gradients(tensors[:6], tensors[-1])
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -160,8 +174,10 @@ def _differentiate(ctx: Any, dh: Tensor | None, dc: Tensor | None) -> tuple[Tens
     given = Stacked(*tensors)
     if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
         return *recompute.again(given, _decoded(ctx.form), dh, dc), None, None, None
-    found = list(native_backward(*given, ctx.form, h, c, dh, dc))
-    return *found[:5], None if given.fixed is None else found[5], None, None, None
+    wanted = list(ctx.needs_input_grad[:3])
+    found = native_backward(*given, ctx.form, h, c, dh, dc, wanted)
+    there = [*wanted, True, True, given.fixed is not None]
+    return *(value if there_ else None for value, there_ in zip(found, there, strict=True)), None, None, None
 
 
 native_sequence.register_autograd(_differentiate, setup_context=_keep)
@@ -172,9 +188,10 @@ def sequence(
 ) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K); what the kernel does not cover, `torch` computes.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last, and
+    the results, led by E with members
     """
     if not runs(form, x):
         return recompute.sequence(x, a, s, c0, weights, form, valid)
     h, c = native_sequence(*stack(x, a, s, c0, weights, form, valid), json.dumps(form))
-    return h, c
+    return (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))

@@ -79,17 +79,23 @@ T *pack(Index count, Index steps, const T *from, Index row, Index step, T *to) {
     return to;
 }
 
-// The weights (G, K, F) twice, for W z and for its way back; shared by all threads.
+// The weights (G, K, F) of a member twice, for W z and for its way back.
 template <class T, int W>
 struct Packed {
     Buffer<T> ahead, back;
-    Packed(const T *from, Index G, Index K, Index F, bool backward) : ahead(G * K * F), back(backward ? G * K * F : 0) {
+    Packed(Index rows, Index cells, Index width, bool backward)
+        : ahead(rows * cells * width), back(backward ? rows * cells * width : 0), G(rows), K(cells), F(width), both(backward) {}
+    void fill(const T *from) {
         T *to = ahead, *to_back = back;
         for (Index row = 0; row < G; ++row, from += K * F) {
             to = pack<T, W>(K, F, from, F, 1, to);
-            if (backward) to_back = pack<T, W>(F, K, from, 1, F, to_back);
+            if (both) to_back = pack<T, W>(F, K, from, 1, F, to_back);
         }
     }
+
+   private:
+    Index G, K, F;
+    bool both;
 };
 
 // to (count, columns) += coefficients (count, samples) * X (samples, columns), lanes along the columns.

@@ -1,14 +1,26 @@
 """The ensemble dimension: E parameter sets in one module, each drawn from a seed of its own.
 
-Inside, every tensor leads with E (1 for a plain module), so that each baseline is written once.
+Inside, every tensor leads with E (1 for a plain module), so that each module is written once.
 """
 
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["Seeds", "draw", "generators", "leading", "outward", "rows", "sequences", "stacked", "uniform"]
+__all__ = [
+    "Seeds",
+    "draw",
+    "generators",
+    "leading",
+    "orthogonal",
+    "outward",
+    "project",
+    "rows",
+    "sequences",
+    "stacked",
+    "uniform",
+]
 
 Seeds = Sequence[int | torch.Generator]
 Source = torch.Generator | None
@@ -17,8 +29,8 @@ Fill = Callable[[Tensor, Source], object]
 
 def leading(members: int | None) -> tuple[int, ...]:
     """The leading dimensions of a parameter: none, or (E,)."""
-    if members is not None and members < 1:
-        raise ValueError(f"members is {members}; give a whole number of at least 1, or None.")
+    if members is not None and (not isinstance(members, int) or isinstance(members, bool) or members < 1):
+        raise ValueError(f"members is {members!r}; give a whole number of at least 1, or None.")
     return () if members is None else (members,)
 
 
@@ -59,6 +71,24 @@ def draw(
 def uniform(low: float, high: float) -> Fill:
     """A filling for `draw`: uniform numbers between two bounds."""
     return lambda parameter, source: parameter.uniform_(low, high, generator=source)
+
+
+def orthogonal(parameter: Tensor, source: Source) -> None:
+    """A filling for `draw`: (..., F) gets (semi-)orthogonal columns, all leading dimensions taken as rows."""
+    if parameter.numel() > 0:
+        nn.init.orthogonal_(parameter.view(-1, parameter.shape[-1]), generator=source)
+
+
+def project(
+    x: Tensor,  # (E, ..., I)
+    W: Tensor,  # (E, O, I)
+    b: Tensor | None = None,  # (E, O)
+) -> Tensor:
+    """W x + b of every member in one batched product: (E, ..., O)."""
+    flat = x.reshape(x.shape[0], -1, x.shape[-1])
+    Wt = W.transpose(1, 2)
+    y = torch.bmm(flat, Wt) if b is None else torch.baddbmm(b.unsqueeze(1), flat, Wt)
+    return y.view(*x.shape[:-1], W.shape[1])
 
 
 def stacked(parameter: Tensor, members: int | None) -> Tensor:

@@ -1,0 +1,129 @@
+"""Running an experiment: its jobs, then what is left of them: results, tables, figures."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from mclstm.errors import CheckpointError, ConfigError
+from mclstm.experiments.experiment import Experiment, Options
+from mclstm.experiments.jobs import run_jobs
+from mclstm.report.arithmetic import claims_table
+from mclstm.report.results import Row, merged, save_results
+from mclstm.report.style import rendered
+from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
+from mclstm.training.journal import without_nan
+
+__all__ = ["EXPERIMENTS", "Made", "experiment", "run"]
+
+# name: the module with its EXPERIMENT
+EXPERIMENTS: dict[str, str] = {
+    "addition": "mclstm.experiments.addition",
+    "recurrent-arithmetic": "mclstm.experiments.recurrent_arithmetic",
+    "static-arithmetic": "mclstm.experiments.static_arithmetic",
+}
+
+
+class Made(NamedTuple):
+    """What a run left: the folder of its tables and figures, and the content of its result files."""
+
+    folder: Path
+    table: str
+    results: dict[Path, dict[str, Any]]
+    figures: list[Path]
+
+
+def experiment(name: str) -> Experiment:
+    """An experiment by name.
+
+    >>> experiment("addition").models[0]
+    'mclstm'
+    """
+    if name not in EXPERIMENTS:
+        raise ConfigError(f"There is no experiment {name!r}. Choose from {', '.join(EXPERIMENTS)}.")
+    found: Experiment = import_module(EXPERIMENTS[name]).EXPERIMENT
+    return found
+
+
+def run(
+    name: str, options: Options, out: Path, *, kept: Path | None = None, workers: int = 1, quiet: bool = False
+) -> Made:
+    """Do what is left of an experiment's jobs, and make results, tables and figures of all that is finished.
+
+    out: where the jobs lie, `<out>/<name>/<profile>-<protocol>/`. kept: where result files go, by default the
+    same folder. Rows of models that are not asked for now stay in the result files as they are.
+    """
+    started, asked = time.monotonic(), experiment(name)
+    folder = out / name / f"{options.profile}-{options.protocol}"
+    results = run_jobs(asked.jobs(options), folder / "jobs", workers=workers, quiet=quiet)
+    rows = asked.rows(options, results) + asked.trivial(options)
+    seconds = time.monotonic() - started
+    files = {}
+    for suffix, models in (("", (*asked.models, "constant", "exact")), ("-variants", asked.variants)):
+        mine = [row for row in rows if row["model"] in models]
+        if mine:
+            path = (kept / name if kept else folder) / f"{options.protocol}{suffix}.json"
+            files[path] = saved(path, asked, options, mine, seconds)
+    figures, reading = asked.figures(options, results, folder / "jobs")
+    drawn = []
+    for title, figure in figures.items():
+        for form in ("svg", "png"):
+            drawn.append(folder / f"{title}.{form}")
+            write_bytes_atomic(drawn[-1], rendered(figure, form))
+    if reading:
+        path = (kept / name if kept else folder) / f"{options.protocol}-reading.json"
+        write_text_atomic(path, json.dumps(without_nan(reading), indent=1, allow_nan=False) + "\n")
+    table = tables(asked, folder, files)
+    return Made(folder, table, files, drawn)
+
+
+def saved(
+    path: Path, asked: Experiment, options: Options, rows: Sequence[Row], seconds: float
+) -> dict[str, Any]:
+    """Put rows into a result file, in the order of the table; claims are made anew of all rows in it."""
+    old = read(path)
+    if old is not None and old.get("profile") != options.profile:
+        old = None  # a quick look and the paper's scale do not share a table
+    together = merged(old["rows"] if old else [], rows)
+    order = [*asked.models, *asked.variants, "constant", "exact"]
+    together.sort(key=lambda row: order.index(row["model"]))
+    spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
+    return save_results(
+        path,
+        asked.name,
+        options.profile,
+        together,
+        spent,
+        protocol=options.protocol,
+        claims=asked.claims(together),
+    )
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}. Restore it, or remove it.") from error
+    return content
+
+
+def tables(asked: Experiment, folder: Path, files: Mapping[Path, dict[str, Any]]) -> str:
+    """The rows as Markdown and as CSV beside the jobs; the Markdown is given back."""
+    make_folder(folder)
+    parts = []
+    for content in files.values():
+        parts.append(asked.table(content["rows"]))
+        if content["claims"]:
+            parts.append(claims_table(content["claims"]))
+    text = "\n\n".join(parts)
+    every = [row for content in files.values() for row in content["rows"]]
+    write_text_atomic(folder / "table.md", text + "\n")
+    flat = pd.DataFrame(every).drop(columns="values")
+    write_text_atomic(folder / "table.csv", flat.to_csv(index=False))
+    return text
