@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mclstm.report.hydrology.blocks import HYDROLOGY
+
 __all__ = ["BLOCKS", "filled", "main"]
 
 RESULTS = Path("results")
@@ -76,6 +78,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "properties": properties,
     "long-run": long_run,
     "kills": kills,
+    **HYDROLOGY,
 }
 
 
