@@ -72,7 +72,7 @@ def test_flows_are_seven_tensors() -> None:
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (2, 3), (3, 2), (3, 3), (3,)])
 def test_the_layout_follows_from_the_shapes(shape: tuple[int, ...], batch_first: bool) -> None:
     flows = MCLSTM(2, 0, 4, batch_first=batch_first).flows(torch.rand(*shape, 2))
-    assert flows.layout == (batch_first and len(shape) == 2, len(shape) == 1)
+    assert flows.layout == (batch_first and len(shape) == 2, len(shape) == 1, None)
 
 
 @pytest.mark.parametrize("backend", ["reference", "torch", "native", "auto"])

@@ -96,8 +96,9 @@ def checked_rows(
     """
     require_tensor("x", x)
     flat, shape = rows(like_weights("x", x, weight), members, weight.shape[-2])
-    require_values("x", flat, ("member", "row", "input"), negative)
-    return flat.squeeze(0) if members is None else flat, shape
+    alike = members is None or x.dim() == 2  # one set of rows for all
+    require_values("x", flat[0] if alike else flat, ("member", "row", "input"), negative)
+    return flat[0] if members is None else flat, shape
 
 
 class MultiplicativeMCFC(nn.Module):
