@@ -21,6 +21,9 @@ from mclstm.ops.redistribution import fallback_rows, outer_logits
 __all__ = ["Form", "Step", "Weights", "normalised_state", "sequence", "step", "steps"]
 
 
+EMPTY_BATCH = 1e-5  # what the published code adds to the sum it divides by
+
+
 class Form(NamedTuple):
     """Which MC-LSTM: the choices that are not tensors."""
 
@@ -78,7 +81,7 @@ def normalised_state(c: Tensor, form: Form) -> Tensor:
     c, result: (B, K)
     """
     if form.state_norm == "batch":  # what the published hydrology code does; couples the samples of a batch
-        return c / (c.abs().sum() + 1e-5)
+        return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
     total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     return c / torch.where(total > limits.tiny / limits.eps, total, 1.0)

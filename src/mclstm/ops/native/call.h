@@ -15,8 +15,9 @@ struct View {
 struct Call {
     int64_t E, T, B, M, A, K, G, F;
     int64_t wide;                   // 0: float32, 1: float64
-    int64_t input_norm, cell_norm;  // 0: softmax, 1: sigmoid, 2: relu
+    int64_t input_norm, cell_norm;  // 0: softmax, 1: sigmoid, 2: relu; not normalised, 3: sigmoid, 4: the logits themselves
     int64_t sees_state, sees_mass, is_signed;
+    int64_t keeps_outflow;          // whether what flows out stays in the cells all the same
     int64_t own_base;               // whether every sample has a base of its own
     int64_t threads;
     View x, a, c0;                             // of c0, dc0 the step is nothing

@@ -24,6 +24,7 @@ SIZES = [
     "sees_state",
     "sees_mass",
     "is_signed",
+    "keeps_outflow",
     "own_base",
     "threads",
 ]

@@ -11,19 +11,20 @@ from mclstm.ops import recompute
 from mclstm.ops.native.library import VIEWS, Call, View, library
 from mclstm.ops.redistribution import fallback_rows
 from mclstm.ops.reference import Form, Weights
-from mclstm.ops.stacked import Stacked, covered, stack
+from mclstm.ops.stacked import Stacked, row_kinds, stack
 
 __all__ = ["runs", "sequence"]
 
 KINDS = ("dynamic", "static", "identity")
-NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2}
+NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2, "plain": 3, "linear": 4}
 WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about as much as these
 
 
 def runs(form: Form, x: Tensor) -> bool:
     """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
     fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-    return fits and form.redistribution in KINDS and covered(form) and library() is not None
+    alone = form.state_norm == "sample"  # the kernel goes tile by tile and never sees the whole batch
+    return fits and alone and form.redistribution in KINDS and library() is not None
 
 
 def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
@@ -32,6 +33,7 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
     everywhere = torch.ones(cells, cells, dtype=torch.bool)
     stays = fallback_rows(everywhere if given.mask is None else given.mask, given.W.dtype)
     even = given.W.new_full((masses, cells), 1.0 / cells)
+    input_kind, cell_kind = row_kinds(form)
     work = members * steps * batch * rows * cells * (width + 1)
     call = Call(
         E=members,
@@ -43,11 +45,12 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
         G=rows,
         F=width,
         wide=given.W.dtype == torch.float64,
-        input_norm=NORMS[form.input_norm],
-        cell_norm=NORMS[form.redistribution_norm],
+        input_norm=NORMS[input_kind],
+        cell_norm=NORMS[cell_kind],
         sees_state="state" in form.gates_see,
         sees_mass="mass" in form.gates_see,
         is_signed=form.signed,
+        keeps_outflow="output" in form.not_conserving,
         own_base=given.base.shape[1] != 1,
         threads=max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)),
     )

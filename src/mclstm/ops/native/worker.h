@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index TILE_BYTES = 256;  // of samples, in a tile's row
 
-enum Norm { SOFTMAX, SIGMOID, RELU };
+enum Norm { SOFTMAX, SIGMOID, RELU, PLAIN, LINEAR };
 
 // One thread's members and samples, tile after tile; W vectors of samples in a block.
 template <class T, int W>
@@ -186,7 +186,13 @@ class Worker {
         if (allowed)
             for (Index j = 0; j < p.K; ++j)
                 for (int w = 0; w < W; ++w)
-                    if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
+                    if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU || kind == LINEAR ? T(0) : -std::numeric_limits<T>::infinity());
+        if (kind == PLAIN || kind == LINEAR) {
+            for (Index j = 0; j < K && kind == PLAIN; ++j)
+                for (int w = 0; w < W; ++w) A[j * W + w] = sigmoid_of<T>(A[j * W + w]);
+            for (int w = 0; w < W; ++w) sum[w] = flat[w] = Vec{} + T(1);
+            return;
+        }
         if (kind == RELU)
             for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
@@ -274,7 +280,7 @@ class Worker {
                     const Vec after = mass[at] * scale.at(b * N)[w];
                     mass[at] = gate[at] * after;
                     // Where nothing moves, the first term is zero.
-                    cell[at] = (after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
+                    cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
         }
         write(m, p.K, p.h, t);
@@ -290,7 +296,10 @@ class Worker {
         collect(row, A, worth, sum, value);
         for (int w = 0; w < W; ++w)
             part[w] = sum[w] <= T(0) ? Vec{} : u.at((b * (p.M + K) + row) * N)[w] / sum[w];
-        if ((row < p.M ? p.input_norm : p.cell_norm) == RELU) {
+        const Index kind = row < p.M ? p.input_norm : p.cell_norm;
+        if (kind == PLAIN || kind == LINEAR) {
+            unshared_back(row, kind, A, worth, part, down);
+        } else if (kind == RELU) {
             for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) {
                     const Vec change = part[w] * (worth[j * W + w] - value[w]);
@@ -303,6 +312,17 @@ class Worker {
                     down[j * W + w] += A[j * W + w] = share * (T(1) - flat[w] * share) * change;
                 }
         }
+    }
+
+    // The same of a row that is not normalised: dA = u g, and no entry weighs on another.
+    void unshared_back(Index row, Index kind, Vec *A, const Vec *worth, const Vec *amount, Vec *down) {
+        const uint8_t *allowed = p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr;
+        for (Index j = 0; j < p.K; ++j)
+            for (int w = 0; w < W; ++w) {
+                const Vec share = A[j * W + w], change = amount[w] * worth[j * W + w];
+                const Vec slope = kind == PLAIN ? share * (T(1) - share) : Vec{} + T(!allowed || allowed[j]);
+                down[j * W + w] += A[j * W + w] = slope * change;
+            }
     }
 
     // q_row = sum_j A_j g_j / n, or what the fallback of a dead row is worth.
@@ -341,9 +361,9 @@ class Worker {
             for (int w = 0; w < W; ++w) {
                 const Index at = b * p.K * W + k * W + w;
                 const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
-                g.at(0)[at] = out * gate + stays * (T(1) - gate);
+                g.at(0)[at] = out * gate + (p.keeps_outflow ? stays : stays * (T(1) - gate));
                 const Vec slope = S.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate);
-                S.at(0)[at] = m.at(0)[at] * (out - stays) * slope;
+                S.at(0)[at] = m.at(0)[at] * (p.keeps_outflow ? out : out - stays) * slope;
                 dbase.at(((p.G - 1) * blocks_ + b) * p.K * N)[k * W + w] += S.at(0)[at];
             }
     }
@@ -368,7 +388,7 @@ class Worker {
         prepare(t);
         read(p.c, t + 1, p.K, m);
         read(p.h, t, p.K, dh);
-        for (Index k = 0; k < blocks_ * p.K * W; ++k) m.at(0)[k] += dh.at(0)[k];
+        for (Index k = 0; k < blocks_ * p.K * W && !p.keeps_outflow; ++k) m.at(0)[k] += dh.at(0)[k];
         dh.clear();
         if (p.dh.data) read(p.dh, t, p.K, dh);
         if (p.valid) {
