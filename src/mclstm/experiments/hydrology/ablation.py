@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from mclstm.evaluation.statistics import Interval, wilcoxon_test
@@ -13,8 +12,8 @@ from mclstm.experiments.hydrology.basins import FIVE
 from mclstm.experiments.hydrology.member import learn
 from mclstm.experiments.hydrology.settings import MODELS, PERIODS, Scale, data_of, require_stated, training_of
 from mclstm.experiments.jobs import Job, Result
+from mclstm.report.hydrology.variants import ablation_table
 from mclstm.report.results import Claim, Row, claim, interval_row
-from mclstm.report.tables import NOTHING, markdown
 
 __all__ = ["CONFIGURATIONS", "EXPERIMENT"]
 
@@ -96,6 +95,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
             "mass-error": [[scalar(result, "mass_errors") for result in line] for line in pairs],
         }
         more = {
+            "label": CONFIGURATIONS[name][0],
             "conserving": not CONFIGURATIONS[name][1].get("not_conserving"),
             "failed": sum("failed" in result for result in done),
             "runs": len(done),
@@ -129,8 +129,12 @@ def summary_row(name: str, metric: str, values: Table, paper: float | None, more
 
 
 def claims(found: Sequence[Row]) -> list[Claim]:
-    """Each ablation is worse than the whole, and nothing hurts more than a redistribution that loses mass."""
-    scores = {row["model"]: row for row in found if row["metric"] == "nse"}
+    """Each ablation is worse than the whole, and nothing hurts more than a redistribution that loses mass.
+
+    Of configurations that have not run everywhere nothing is claimed.
+    """
+    whole_runs = [row for row in found if row["metric"] == "nse" and row["runs"] == len(row["values"])]
+    scores = {row["model"]: row for row in whole_runs}
     whole, ablated = scores.get("mclstm"), [name for name in scores if "minus" in name]
     made = []
     if whole is not None:
@@ -147,40 +151,14 @@ def lower(worse: Row, better: Row) -> Claim:
     first, second = (numbers(row["values"]) for row in (worse, better))
     # Ranks only ask which difference is larger: any number far below all others stands for a failure.
     floor = min(np.nanmin(np.concatenate([first, second, [0.0]])), 0.0) - 1e6
-    ran = min(worse["runs"], better["runs"])
     first, second = (np.where(np.isfinite(values), values, floor) for values in (first, second))
-    p = wilcoxon_test(first, second, "less").p if len(first) == len(second) else float("nan")
+    p = wilcoxon_test(first, second, "less").p
     text = f"{worse['model']} scores lower than {better['model']}"
-    return claim(text, f"Wilcoxon signed-rank, one-sided, {ran} pairs", p, bool(p < SIGNIFICANT))
+    return claim(text, f"Wilcoxon signed-rank, one-sided, {len(first)} pairs", p, bool(p < SIGNIFICANT))
 
 
 def numbers(values: Sequence[float | None]) -> Table:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def table(found: Sequence[Row]) -> str:
-    """The paper's table with the paper's numbers, the error of the mass balance, and how many went to NaN."""
-    cells = {(row["model"], row["metric"]): row for row in found}
-    lines = []
-    for name in dict.fromkeys(row["model"] for row in found):
-        score, error = cells[name, "nse"], cells[name, "mass-error"]
-        lines.append(
-            {
-                "": CONFIGURATIONS[name][0],
-                "MC": "yes" if score["conserving"] else "no",
-                "NSE": plus_minus(score),
-                "paper": f"{score['paper']:.3f}",
-                "mass error": NOTHING if error["value"] is None else f"{error['value']:.1e}",
-                "failed": f"{score['failed']} of {score['runs']}",
-            }
-        )
-    return markdown(pd.DataFrame(lines))
-
-
-def plus_minus(row: Row) -> str:
-    if row["value"] is None or row["high"] is None:
-        return NOTHING if row["value"] is None else f"{row['value']:.3f}"
-    return f"{row['value']:.3f} ± {row['high'] - row['value']:.3f}"
 
 
 EXPERIMENT = Experiment(
@@ -192,7 +170,7 @@ EXPERIMENT = Experiment(
     rows=rows,
     trivial=lambda options: [],
     claims=claims,
-    table=table,
+    table=ablation_table,
     figures=lambda options, results, root: ({}, {}),
     file="hydrology/ablation.json",
     every_job=True,

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.basins import THIRTY
@@ -19,8 +18,8 @@ from mclstm.experiments.hydrology.settings import (
     training_of,
 )
 from mclstm.experiments.jobs import Job, Result
+from mclstm.report.hydrology.variants import variants_table
 from mclstm.report.results import Row, row
-from mclstm.report.tables import NOTHING, markdown
 
 __all__ = ["EXPERIMENT", "VARIANTS"]
 
@@ -48,7 +47,7 @@ SCALES = {
     "paper": Scale({"mclstm": 32, "lstm": 128}, 64, 500, 3, 20, 100),
     "quick": Scale({"mclstm": 8, "lstm": 16}, 32, 60, 1, 1000, 100),
 }
-METRICS = {"nse": "NSE, test", "kge": "KGE, test", "fhv": "FHV, test", "flv": "FLV, test"}
+METRICS = ("nse", "kge", "fhv", "flv")
 
 
 def config_of(variant: str, options: Options, seed: int) -> dict[str, Any]:
@@ -86,7 +85,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
         if not every:
             continue
         setting = f"{len(every[0]['sites'])} basins"
-        more = {"conserving": every[0]["conserving"], "trained": every[0]["updates"]}
+        more = {"label": VARIANTS[variant][0], "conserving": every[0]["conserving"]}
         columns = {"validation-nse": [median([result["validation"]]) for result in every]}
         for metric in METRICS:
             columns[metric] = [median(result["scores"][metric]) for result in every]
@@ -106,31 +105,6 @@ def median(scores: Sequence[float | None]) -> float:
     return float(np.median(known)) if known else float("nan")
 
 
-def table(found: Sequence[Row]) -> str:
-    """One line a variant: validation and test scores, and whether and how well it conserves."""
-    cells = {(item["model"], item["metric"]): item for item in found}
-    lines = []
-    for variant in dict.fromkeys(item["model"] for item in found):
-        first = cells[variant, "nse"]
-        line = {"": VARIANTS[variant][0], "MC": "yes" if first["conserving"] else "no"}
-        line |= {"NSE, validation": spread(cells[variant, "validation-nse"])}
-        line |= {title: spread(cells[variant, metric]) for metric, title in METRICS.items()}
-        error = cells.get((variant, "mass-error"))
-        lines.append(line | {"mass error": NOTHING if error is None else f"{error['value']:.1e}"})
-    count = found[0]["n"]
-    shown = markdown(pd.DataFrame(lines))
-    return f"{shown}\n\n{found[0]['setting']}; median of {count} seeds, lowest and highest in brackets."
-
-
-def spread(cell: Row) -> str:
-    """A value with its range, of one seed the value alone."""
-    if cell["value"] is None:
-        return NOTHING
-    digits = 1 if cell["metric"] in ("fhv", "flv") else 3
-    value, low, high = (f"{cell[key]:.{digits}f}" for key in ("value", "low", "high"))
-    return value if cell["n"] == 1 else f"{value} ({low} to {high})"
-
-
 EXPERIMENT = Experiment(
     name=NAME,
     about="the variants of the hydrology appendix side by side on thirty basins",
@@ -140,7 +114,7 @@ EXPERIMENT = Experiment(
     rows=rows,
     trivial=lambda options: [],
     claims=lambda found: [],
-    table=table,
+    table=variants_table,
     figures=lambda options, results, root: ({}, {}),
     file="hydrology/variants.json",
     every_job=True,
