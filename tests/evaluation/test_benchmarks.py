@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from support.flows import flows
-from support.shared_data import shared
 
 from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import ALIASES, PROCESS, benchmarks, moments, process_models, published
 from mclstm.evaluation.comparison import Scored, summary
 from mclstm.evaluation.metrics import alpha_nse, beta_nse, fhv, flv, kge, nse
 from mclstm.report.hydrology.paper import is_papers_setting, paper_quartiles
+from support.flows import flows
+from support.shared_data import shared
 
 
 def wide(**options: object) -> xr.Dataset:
@@ -24,7 +24,15 @@ def process_row(site: str, model: str, s: np.ndarray, o: np.ndarray) -> dict[str
     r, ratio = np.corrcoef(s, o)[0, 1], s.mean() / o.mean()
     gamma = (s.std() / s.mean()) / (o.std() / o.mean())
     own = 1 - np.sqrt((r - 1) ** 2 + (ratio - 1) ** 2 + (gamma - 1) ** 2)
-    return {"gauge_id": site, "mdl": model, "NSE": nse(s, o), "KGE": own, "rPearson": r, "Beta": ratio, "Gamma": gamma}
+    return {
+        "gauge_id": site,
+        "mdl": model,
+        "NSE": nse(s, o),
+        "KGE": own,
+        "rPearson": r,
+        "Beta": ratio,
+        "Gamma": gamma,
+    }
 
 
 def write_benchmarks(folder: Path, data: xr.Dataset) -> Path:
@@ -93,7 +101,7 @@ def test_the_published_scores_give_the_papers_medians_and_quartiles() -> None:
     file = shared("benchmarks") / PROCESS
     table = pd.read_csv(file, dtype={"gauge_id": str})
     table = table[table["gauge_id"].isin(basins)]
-    # mu / sd of the observations from the most biased model of each basin: beta^2 = 2 alpha r - alpha^2 - NSE.
+    # mu / sd of the observations from the most biased model of a basin: beta^2 = 2 alpha r - alpha^2 - NSE.
     alpha = table["Gamma"] * table["Beta"]
     square = (2 * alpha * table["rPearson"] - alpha**2 - table["NSE"]).clip(lower=0)
     table["ratio"] = np.sqrt(square) / (table["Beta"] - 1).abs()
@@ -106,7 +114,9 @@ def test_the_published_scores_give_the_papers_medians_and_quartiles() -> None:
                 found = summary(Scored(ALIASES[name], (frame,)), metric)
                 assert found is not None
                 median, low, high = paper_quartiles(ALIASES[name], metric)
-                assert (found.value, found.low, found.high) == pytest.approx((median, low, high), abs=6e-4), name
+                assert (found.value, found.low, found.high) == pytest.approx((median, low, high), abs=6e-4), (
+                    name
+                )
 
 
 def test_the_published_lstm_is_close_to_the_papers() -> None:

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from support.flows import flows
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, PERFECT, Scored, pairwise_tests, summary
 from mclstm.evaluation.ensemble import averaged, require_alike, scored
 from mclstm.evaluation.metrics import METRICS
+from support.flows import flows
 
 
 def test_scores_are_those_of_the_metrics_and_of_hand_computation() -> None:
@@ -20,10 +20,15 @@ def test_scores_are_those_of_the_metrics_and_of_hand_computation() -> None:
     mean = np.mean([member["simulated"].to_numpy() for member in members], axis=0)
     for row, site in enumerate(("01", "02", "03")):
         o = members[0]["observed"].to_numpy()[row]
-        for model, s in ((single.frames[1], members[1]["simulated"].to_numpy()[row]), (together.frames[0], mean[row])):
+        for model, s in (
+            (single.frames[1], members[1]["simulated"].to_numpy()[row]),
+            (together.frames[0], mean[row]),
+        ):
             for metric in COMPARED:
                 assert model.loc[site, metric] == pytest.approx(METRICS[metric](s, o), rel=1e-12)
-            assert model.loc[site, "nse"] == pytest.approx(1 - ((s - o) ** 2).sum() / ((o - o.mean()) ** 2).sum())
+            assert model.loc[site, "nse"] == pytest.approx(
+                1 - ((s - o) ** 2).sum() / ((o - o.mean()) ** 2).sum()
+            )
             assert model.loc[site, "beta-nse"] == pytest.approx((s.mean() - o.mean()) / o.std())
             top = np.sort(s)[-8:].sum(), np.sort(o)[-8:].sum()  # 2 % of 400 days
             assert model.loc[site, "fhv"] == pytest.approx(100 * (top[0] / top[1] - 1))
@@ -64,20 +69,27 @@ def test_tests_compare_distances_from_the_perfect_value() -> None:
     sites = [f"{number:02}" for number in range(40)]
     low = pd.DataFrame({"fhv": rng.normal(-20, 3, 40), "nse": rng.uniform(0.6, 0.8, 40)}, index=sites)
     high = pd.DataFrame({"fhv": rng.normal(5, 3, 40), "nse": rng.uniform(0.4, 0.7, 40)}, index=sites[::-1])
-    table = pairwise_tests([Scored("a", (low,)), Scored("b", (high,)), Scored("c", (low, low))]).set_index("metric")
+    table = pairwise_tests([Scored("a", (low,)), Scored("b", (high,)), Scored("c", (low, low))]).set_index(
+        "metric"
+    )
     assert list(table.index) == ["nse", "fhv"]  # of two models; one with seeds is left out
     aligned = high.reindex(sites)
     for metric, better in (("fhv", "b"), ("nse", "a")):
         distance = [(frame[metric] - PERFECT[metric]).abs() for frame in (low, aligned)]
         assert table.loc[metric, "p"] == pytest.approx(stats.wilcoxon(*distance).pvalue)
-        assert table.loc[metric, "p values"] == pytest.approx(stats.wilcoxon(low[metric], aligned[metric]).pvalue)
-        assert table.loc[metric, "better"] == better
+        assert table.loc[metric, "p values"] == pytest.approx(
+            stats.wilcoxon(low[metric], aligned[metric]).pvalue
+        )
+        way = ("p better", "p worse") if better == "a" else ("p worse", "p better")
+        assert table.loc[metric, way[0]] == table.loc[metric, "p"] < 0.001
+        assert table.loc[metric, way[1]] > 0.99
         assert table.loc[metric, "sites"] == 40
 
 
 def test_tests_pair_only_sites_that_both_have() -> None:
     one = pd.DataFrame({"nse": np.linspace(0.1, 0.9, 9)}, index=list("abcdefghi"))
-    two = (one + 0.05).iloc[3:].assign(other=1.0)
+    two = (one + np.linspace(0.01, 0.05, 9)[:, np.newaxis]).iloc[3:].assign(other=1.0)
     table = pairwise_tests([Scored("one", (one,)), Scored("two", (two,))])
     assert table.loc[0, "sites"] == 6
-    assert table.loc[0, "better"] == "two"
+    assert table.loc[0, "p worse"] == pytest.approx(2 / 2**6)
+    assert table.loc[0, "p better"] == 1

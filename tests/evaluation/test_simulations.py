@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from support.flows import flows
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.evaluation.simulations import simulations
 from mclstm.evaluation.tables import score_table
+from support.flows import flows
 
 SITES = ("01013500", "02", "03")
 

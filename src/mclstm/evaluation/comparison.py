@@ -42,11 +42,11 @@ def summary(model: Scored, metric: str) -> Summary | None:
 
     None where the model has no such score. The deviation is divided by n - 1.
 
-    >>> one = pd.DataFrame({"nse": [0.5, 0.7, 0.6]}, index=["a", "b", "c"])
+    >>> one = pd.DataFrame({"nse": [0.25, 0.75, 0.5]}, index=["a", "b", "c"])
     >>> summary(Scored("sac-sma", (one,)), "nse")
-    Summary(n=1, value=0.6, low=0.55, high=0.6499999999999999, values=[0.5, 0.7, 0.6])
-    >>> summary(Scored("mclstm", (one, one + 0.1)), "nse").value
-    0.65
+    Summary(n=1, value=0.5, low=0.375, high=0.625, values=[0.25, 0.75, 0.5])
+    >>> summary(Scored("mclstm", (one, one + 0.5)), "nse").value
+    0.75
     """
     known = [_known(frame, metric) for frame in model.frames]
     if not all(column.size for column in known):
@@ -73,36 +73,25 @@ def distances(frame: pd.DataFrame, metric: str) -> pd.Series:
 def pairwise_tests(models: Sequence[Scored]) -> pd.DataFrame:
     """Wilcoxon's signed-rank test, two-sided, paired by site, of every metric and pair of models.
 
-    `p` compares the distances from the perfect value, so that it answers "is one better?"; `p values`
-    compares the values themselves, which may differ while both are equally wrong. `better` names the model
-    with the smaller median distance, whether or not the difference is significant. Models with several
-    seeds are left out: their ensemble stands for them.
+    `p` compares the distances from the perfect value. `p better` and `p worse` are the same test with its
+    direction, min(1, 2 p one-sided): the smaller of them is `p`, the other near 1. `p values` compares the
+    values themselves, which may differ while both are equally wrong. Models with several seeds are left out:
+    their ensemble stands for them.
     """
     single = [model for model in models if len(model.frames) == 1]
     rows = []
     for metric in COMPARED:
         able = [model for model in single if _known(model.frames[0], metric).size]
         rows += [_test(first, second, metric) for first, second in combinations(able, 2)]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row for row in rows if row["sites"]])
 
 
 def _test(first: Scored, second: Scored, metric: str) -> dict[str, object]:
     a, b = first.frames[0][[metric]].align(second.frames[0][[metric]], join="inner")
     both = np.isfinite(a[metric]) & np.isfinite(b[metric])
     a, b = a[both], b[both]
+    about = {"metric": metric, "model": first.name, "other": second.name, "sites": len(a)}
     x, y = (distances(frame, metric).to_numpy() for frame in (a, b))
-    if not len(x):
-        return _row(metric, first, second, 0, "", np.nan, np.nan, np.nan)
-    gap = float(np.median(x) - np.median(y))
-    better = first.name if gap < 0 else second.name if gap > 0 else ""
+    better, worse = (min(1.0, 2 * wilcoxon_test(x, y, way).p) for way in ("less", "greater"))
     raw = wilcoxon_test(a[metric].to_numpy(), b[metric].to_numpy()).p
-    return _row(metric, first, second, len(x), better, gap, wilcoxon_test(x, y).p, raw)
-
-
-def _row(
-    metric: str, first: Scored, second: Scored, sites: int, better: str, gap: float, p: float, raw: float
-) -> dict[str, object]:
-    return {
-        "metric": metric, "model": first.name, "other": second.name, "sites": sites,
-        "better": better, "gap of median distances": gap, "p": p, "p values": raw,
-    }  # fmt: skip
+    return about | {"p": min(better, worse), "p better": better, "p worse": worse, "p values": raw}

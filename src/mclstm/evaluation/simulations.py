@@ -14,8 +14,9 @@ import pandas as pd
 import xarray as xr
 
 from mclstm.data.finding import raise_first
-from mclstm.data.guess import listed
-from mclstm.data.readers import SUFFIXES, load
+from mclstm.data.guess import listed, require_columns
+from mclstm.data.readers import SUFFIXES, detect, load
+from mclstm.data.readers.netcdf import open_netcdf, site_tables
 from mclstm.data.tables import Request, Table
 from mclstm.data.units import factor
 from mclstm.errors import DataError
@@ -74,13 +75,27 @@ def _tables(folder: Path, unit: str, sites: list[str]) -> Iterator[tuple[str, Ta
             if file.name.removesuffix(BY_SITE) in sites:
                 yield from _of_site(file)
             continue
-        raw = load(file, "auto", Request(dynamic=(NAME,)))
-        raise_first(raw.findings)
-        scale = float(factor(raw.units.get(NAME, unit), unit))
+        tables, own = _of_model(file)
+        scale = float(factor(own or unit, unit))
         name = ALIASES.get(file.stem, file.stem.lower().replace("_", "-"))
-        for table in raw.tables:
+        for table in tables:
             if table.site in sites:
                 yield name, table._replace(values={NAME: scale * table.values[NAME]})
+
+
+def _of_model(file: Path) -> tuple[list[Table], str]:
+    """The sites of one model's file and the unit it states, if any."""
+    request = Request(dynamic=(NAME,))
+    if detect(file) != "netcdf":
+        raw = load(file, "auto", request)
+        raise_first(raw.findings)
+        return raw.tables, raw.units.get(NAME, "")
+    data = open_netcdf(file)
+    require_columns(map(str, data.data_vars), [NAME], str(file))
+    only = data[[NAME]]  # predictions of ours have stores beside it, with dimensions of their own
+    tables, _, bad = site_tables(only, file, file.stem, request)
+    raise_first(bad)
+    return tables, str(only[NAME].attrs.get("units", ""))
 
 
 def _of_site(file: Path) -> Iterator[tuple[str, Table]]:

@@ -125,6 +125,6 @@ def usual(days: pd.DatetimeIndex, values: Floats, wanted: pd.DatetimeIndex) -> F
     >>> usual(past, np.array([1.0, 4.0, 3.0, 6.0]), pd.to_datetime(["2003-01-01"])).tolist()
     [2.0]
     """
-    mean = pd.Series(values).groupby(days.dayofyear).mean().reindex(range(1, 367))
+    mean = pd.Series(values).groupby(days.day_of_year).mean().reindex(range(1, 367))
     known = mean.interpolate(limit_direction="both").to_numpy(np.float64)
-    return np.asarray(known[wanted.dayofyear.to_numpy() - 1], dtype=np.float64)
+    return np.asarray(known[wanted.day_of_year.to_numpy() - 1], dtype=np.float64)

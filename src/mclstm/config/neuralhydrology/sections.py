@@ -95,8 +95,8 @@ def model_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
             f"{given.where}: there is no model {name!r} here. Choose one of {', '.join(MODELS)}."
         )
     size, bias = given.need("hidden_size"), given.take("initial_forget_bias")
-    head, activation = given.take("head", "regression"), given.take("output_activation", "linear")
     if MODELS[name] == "lstm":
+        head, activation = given.take("head", "regression"), given.take("output_activation", "linear")
         if str(head).lower() != "regression" or str(activation).lower() != "linear":
             raise ConfigError(f"{given.where}: the LSTM here predicts by a linear regression, not by head "
                               f"{head!r} with activation {activation!r}.")  # fmt: skip

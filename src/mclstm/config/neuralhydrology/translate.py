@@ -53,7 +53,7 @@ def import_nh(path: Path) -> Imported:
     if metrics:
         config["evaluation"] = {"metrics": metrics}
     rest = [key for key in given.values if key not in given.used]
-    lost = {key: WITHOUT.get(key, "is not known here") for key in rest if key not in UNNEEDED} | missing
+    lost = {key: WITHOUT.get(key, "has no counterpart here") for key in rest if key not in UNNEEDED} | missing
     checked(config, file)
     return Imported(config, lost, {key: UNNEEDED[key] for key in rest if key in UNNEEDED}, changed)
 

@@ -111,22 +111,27 @@ def figures_of(
 
 def snow_rows(sums: pd.DataFrame, model: str) -> list[dict[str, Any]]:
     """Rows of a result file: held-out correlations over members, and what the date alone gives."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for site in dict.fromkeys(sums["site"]):
         here = sums[sums["site"] == site]
         for count in sorted(set(here["count"])):
             part = here[here["count"] == count]
             setting = f"basin {site}, {count} cell{'s' if count > 1 else ''}"
             paper = PAPER_R if (site, count) == (PAPER_SITE, PAPER_CELLS) else None
-            rows.append(_row(model, setting, "swe-r", part["r held out"], paper))
-            rows.append(_row(model, setting, "swe-r-anomaly", part["r of anomalies"], None))
-        rows.append(_row("calendar", f"basin {site}", "swe-r", here["r of the date"].head(1), None))
+            rows += _row(model, setting, "swe-r", part["r held out"], paper)
+            rows += _row(model, setting, "swe-r-anomaly", part["r of anomalies"], None)
+        rows += _row("calendar", f"basin {site}", "swe-r", here["r of the date"].head(1), None)
     return rows
 
 
-def _row(model: str, setting: str, metric: str, values: pd.Series, paper: float | None) -> dict[str, Any]:
-    every = [round(float(value), 6) for value in values]
-    return {
+def _row(
+    model: str, setting: str, metric: str, values: pd.Series, paper: float | None
+) -> list[dict[str, Any]]:
+    known = values.dropna()  # a sum that never moves correlates with nothing
+    every = [round(float(value), 6) for value in known]
+    if not every:
+        return []
+    return [{
         "model": model, "setting": setting, "metric": metric, "n": len(every), "value": float(np.mean(every)),
         "low": min(every), "high": max(every), "paper": paper, "values": every,
-    }  # fmt: skip
+    }]  # fmt: skip

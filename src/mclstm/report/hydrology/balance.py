@@ -55,4 +55,5 @@ def draw_ratios(axis: Axes, table: pd.DataFrame) -> None:
     axis.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     axis.set(xlabel="observed Q / P", ylabel="simulated Q / P")
     lines = [f"r = {found['correlation']:.2f}", f"RMSE {found['rmse']:.3f}", f"{found['sites']:.0f} sites"]
-    axis.text(0.9, 0.05, "\n".join(lines), transform=axis.transAxes, va="bottom", ha="right")
+    axis.text(0.9, 0.05, "\n".join(lines), transform=axis.transAxes, va="bottom", ha="right",
+              bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip

@@ -33,4 +33,5 @@ def _cell(found: Mapping[tuple[str, ...], Mapping[str, Any]], subject: str, riva
     if won is None:
         return NOTHING
     word = "better" if won["holds"] else "worse" if lost is not None and lost["holds"] else "same"
-    return f"{word} ({'< 0.001' if won['p'] < 0.001 else format(won['p'], '.3f')})"
+    p = won["p"] if lost is None else min(won["p"], lost["p"])
+    return f"{word} ({'< 0.001' if p < 0.001 else format(p, '.3f')})"

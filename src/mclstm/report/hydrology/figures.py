@@ -31,7 +31,7 @@ def basin_map(scores: pd.Series, places: pd.DataFrame, title: str) -> Figure:
     # The worst below the best would hide them where gauges crowd.
     order = np.argsort(-scores.to_numpy())
     with styled():
-        figure = Figure(figsize=(8.0, 4.9), layout="constrained")
+        figure = Figure(figsize=(8.0, 4.2), layout="constrained")
         axis = figure.subplots()
         points = axis.scatter(
             here["lon"].iloc[order], here["lat"].iloc[order], c=scores.clip(0, 1).iloc[order],

@@ -10,13 +10,13 @@ import pandas as pd
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored, summary
-from mclstm.report.hydrology.paper import CLAIM, CONSERVING, PAPER, paper_value
+from mclstm.report.hydrology.paper import CLAIM, CONSERVING, PAPER, SEEDS, paper_value
 from mclstm.report.results import save_results
 from mclstm.training.atomic import write_text_atomic
 
 __all__ = ["claims_of", "merged", "paper_rows", "rows_of", "update_results"]
 
-TEST = "Wilcoxon signed-rank, two-sided, |value - perfect| of {} sites"
+TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
 LEVEL = 0.05
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ def paper_rows(setting: str, rows: Sequence[Row]) -> list[Row]:
     blank = {"setting": setting, "n": 0, "value": None, "low": None, "high": None, "values": []}
     return [
         {"model": model, "metric": metric, **blank, "paper": paper_value(model, metric)}
-        for model in PAPER
+        for model in (*PAPER, *SEEDS)
         for metric in COMPARED
         if (model, metric) not in have and paper_value(model, metric) is not None
     ]
@@ -74,42 +74,42 @@ def claims_of(tests: pd.DataFrame, subject: str) -> list[Row]:
 
 
 def _seen_by(row: Mapping[Any, Any], subject: str) -> Row:
-    other = row["other"] if row["model"] == subject else row["model"]
-    won, lost = row["better"] == subject, row["better"] == other
-    return {"metric": row["metric"], "sites": row["sites"], "p": float(row["p"]), "other": other,
-            "won": won, "lost": lost}  # fmt: skip
+    mine = row["model"] == subject
+    won, lost = ("p better", "p worse") if mine else ("p worse", "p better")
+    other = row["other"] if mine else row["model"]
+    about = {"metric": row["metric"], "sites": row["sites"], "other": other}
+    return about | {"won": float(row[won]), "lost": float(row[lost])}
 
 
 def _both_ways(row: Row, subject: str) -> list[Row]:
-    other = row["other"]
-    return [_better(row, subject, other, row["won"]), _better(row, other, subject, row["lost"])]
-
-
-def _better(row: Row, one: str, two: str, won: bool) -> Row:
-    claim = f"{one} is better than {two} in {row['metric']}"
-    return {
-        "claim": claim,
-        "test": TEST.format(row["sites"]),
-        "p": row["p"],
-        "holds": won and row["p"] < LEVEL,
-    }
+    ways = ((subject, row["other"], row["won"]), (row["other"], subject, row["lost"]))
+    return [
+        _claim(f"{one} is better than {two} in {row['metric']}", TEST.format(row["sites"]), p)
+        for one, two, p in ways
+    ]
 
 
 def _all(rows: list[Row], claim: str) -> list[Row]:
     """One claim about all of them: it holds where every single one does, so its p is the largest."""
-    if not rows:
-        return []
-    worst = max(row["p"] for row in rows)
-    holds = all(row["won"] for row in rows) and worst < LEVEL
-    return [{"claim": claim, "test": f"the largest p of {len(rows)} such tests", "p": worst, "holds": holds}]
+    worst = max((row["won"] for row in rows), default=None)
+    return [] if worst is None else [_claim(claim, f"the largest p of {len(rows)} such tests", worst)]
+
+
+def _claim(claim: str, test: str, p: float) -> Row:
+    return {"claim": claim, "test": test, "p": p, "holds": p < LEVEL}
 
 
 def merged(content: Row, rows: Sequence[Row], claims: Sequence[Row]) -> Row:
-    """The content of a result file with these rows and claims; those about the same thing are replaced."""
-    new = {_key(row) for row in rows}
+    """The content of a result file with these rows and claims; those about the same thing are replaced.
+
+    A row that holds the paper's number alone never replaces one that was measured.
+    """
+    measured = {_key(row) for row in content["rows"] if row["value"] is not None}
+    kept = [row for row in rows if row["value"] is not None or _key(row) not in measured]
+    new = {_key(row) for row in kept}
     said = {claim["claim"] for claim in claims}
     return content | {
-        "rows": [row for row in content["rows"] if _key(row) not in new] + list(rows),
+        "rows": [row for row in content["rows"] if _key(row) not in new] + kept,
         "claims": [claim for claim in content["claims"] if claim["claim"] not in said] + list(claims),
     }
 

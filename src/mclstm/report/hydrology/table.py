@@ -12,7 +12,8 @@ HEADS = {"nse": "NSE", "beta-nse": "β-NSE", "flv": "FLV", "fhv": "FHV", "kge": 
 DIGITS = {"flv": 1, "fhv": 1}
 NOTHING = "–"
 MARKS = {True: "yes", False: "no", None: NOTHING}
-NOTE = "† the paper's value: nobody has published the scores by basin or the simulations it was made from."
+NOTE = "† the paper's value: neither scores by basin nor simulations were at hand."
+TRAINED = ("mclstm", "lstm")  # by us: what was not trained has no value, and the paper's is not ours
 
 
 def label(model: str) -> str:
@@ -63,6 +64,8 @@ def cell(row: Mapping[str, Any] | None, metric: str, own: bool) -> str:
     if not own:
         return NOTHING if row["paper"] is None else f"{row['paper']:.{digits}f}"
     if row["value"] is None:
+        if str(row["model"]).removesuffix("-ensemble") in TRAINED:
+            return NOTHING
         value, low, high = paper_quartiles(row["model"], metric)
         return f"*{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})* †"
     if row["n"] > 1 and not str(row["model"]).endswith("-ensemble"):
