@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from mclstm.evaluation.statistics import Interval, mean_interval, wilcoxon_test
 from mclstm.experiments.addition_models import MODELS, VARIANTS
 from mclstm.experiments.addition_training import BATCH, learn
-from mclstm.experiments.experiment import Experiment, Options, blocks, chosen, scale
+from mclstm.experiments.cells import draw_cells
+from mclstm.experiments.experiment import Drawing, Experiment, Options, blocks, chosen, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.success import SIGNIFICANT, find, numbers, together
 from mclstm.report.arithmetic import error_table
@@ -111,6 +113,16 @@ def lower(ours: Row, theirs: Row, text: str) -> Claim:
     return claim(text, f"Wilcoxon test, {int(both.sum())} pairs", p, bool(p < SIGNIFICANT))
 
 
+def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
+    """Cells over time, of the plain sum if it was asked for, else of the table's MC-LSTM."""
+    by_model = {job.parameters["model"]: job for job in reversed(jobs(options))}
+    for model in ("mclstm-sum", "mclstm"):
+        if model in by_model:
+            job = by_model[model]
+            return draw_cells(job, results[job.name], root / job.name)
+    return {}, {}
+
+
 EXPERIMENT = Experiment(
     name=NAME,
     about="the sum of two marked numbers of a hundred; longer sequences, larger numbers, more summands",
@@ -121,5 +133,5 @@ EXPERIMENT = Experiment(
     trivial=trivial,
     claims=claims,
     table=error_table,
-    figures=lambda options, results, root: ({}, {}),
+    figures=figures,
 )

@@ -23,7 +23,7 @@ from mclstm.training.order import locate, permutation
 __all__ = ["BATCH", "LONG", "learn"]
 
 BATCH = 128
-STEPS_AT_ONCE = 25_000  # samples times steps of a part of a test set
+STEPS_AT_ONCE = 1_000_000  # members times samples times steps of a part of a test set
 # How long a trash cell can go on filling, for the models that have one; a fifth of the test samples.
 LONG, LONG_REGIME = "seq length 10000", Regime(10_000, 0.5, 2)
 
@@ -115,7 +115,8 @@ class Shuffled:
 def errors(network: Callable[..., Tensor], data: Addition, members: int) -> Tensor:
     """Mean squared error of every member on a set, (E,)."""
     x, a, y = data
-    return in_parts(network, (x, a), y.expand(members, *y.shape), max(1, STEPS_AT_ONCE // x.shape[0]))
+    part = max(1, STEPS_AT_ONCE // (members * x.shape[0]))
+    return in_parts(network, (x, a), y.expand(members, *y.shape), part)
 
 
 @torch.no_grad()

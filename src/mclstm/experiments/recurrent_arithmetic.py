@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -14,12 +15,15 @@ from mclstm.experiments.arithmetic import (
     problem,
 )
 from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
-from mclstm.experiments.experiment import Experiment, Options, scale
+from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.reading import as_json, learned, sentences, task_in_words
 from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
+from mclstm.experiments.weights import one_member
 from mclstm.report.arithmetic import success_table
+from mclstm.report.matrices import gate_matrices
 from mclstm.report.paper import RECURRENT as PAPER
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol, switched
@@ -118,6 +122,31 @@ def claims(found: Sequence[Row]) -> list[Claim]:
     return rates + [c for where, rival in rivals.items() for c in beats(found, "mclstm", rival, where)]
 
 
+def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
+    """Gates and redistribution of one member that solved each operation, and what its cells accumulate."""
+    read: dict[str, Any] = {}
+    drawn = {}
+    for job in jobs(options):
+        model, operation = job.parameters["model"], job.parameters["operation"]
+        solved = results[job.name]["solved"][options.protocol]
+        if not model.startswith("mclstm") or f"{model}, {operation}" in read or True not in solved:
+            continue
+        member, seeds = solved.index(True), job.parameters["seeds"]
+        network = one_member(
+            recurrent_recipe(model, operation, options.protocol), seeds, member, root / job.name
+        )
+        found = learned(network, operation, seeds[member])
+        task = task_in_words(operation, seeds[member])
+        read[f"{model}, {operation}"] = {
+            "seed": seeds[member],
+            "task": task,
+            "sentences": sentences(found, operation),
+            **as_json(found),
+        }
+        drawn[f"{model}, {task}"] = {name: value.double().numpy() for name, value in found._asdict().items()}
+    return ({"recurrent-weights": gate_matrices(drawn)} if drawn else {}), read
+
+
 EXPERIMENT = Experiment(
     name=NAME,
     about="sums over ten steps between two subsets of ten inputs, tested over a hundred steps",
@@ -128,5 +157,5 @@ EXPERIMENT = Experiment(
     trivial=trivial,
     claims=claims,
     table=success_table,
-    figures=lambda options, results, root: ({}, {}),
+    figures=figures,
 )
