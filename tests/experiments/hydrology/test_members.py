@@ -26,9 +26,7 @@ def by_hand(s: np.ndarray, o: np.ndarray) -> dict[str, float]:
     s, o = s[np.isfinite(o)], o[np.isfinite(o)]
     r, alpha, beta = np.corrcoef(s, o)[0, 1], s.std() / o.std(), s.mean() / o.mean()
     s_high, o_high = (np.sort(v)[::-1][: round(0.02 * len(o))] for v in (s, o))
-    s_low, o_low = (
-        np.log(np.sort(np.where(v <= 0, 1e-6, v))[::-1][-round(0.3 * len(o)) :]) for v in (s, o)
-    )
+    s_low, o_low = (np.log(np.sort(np.where(v <= 0, 1e-6, v))[::-1][-round(0.3 * len(o)) :]) for v in (s, o))
     below, seen = (s_low - s_low.min()).sum(), (o_low - o_low.min()).sum()
     return {
         "nse": 1 - ((s - o) ** 2).sum() / ((o - o.mean()) ** 2).sum(),
@@ -71,7 +69,9 @@ def test_the_ensemble_is_the_mean_of_the_simulations_scored_again(made: Path) ->
             row = rows[f"{model}-ensemble", str(metric)]
             assert row["n"] == 2
             low, middle, high = np.quantile(column, [0.25, 0.5, 0.75])
-            np.testing.assert_allclose([row["low"], row["value"], row["high"]], [low, middle, high], rtol=1e-6)
+            np.testing.assert_allclose(
+                [row["low"], row["value"], row["high"]], [low, middle, high], rtol=1e-6
+            )
             np.testing.assert_allclose(row["values"], column, rtol=1e-5)
             medians = [np.median(scores(run)[metric]) for run in runs]
             np.testing.assert_allclose(rows[model, str(metric)]["value"], np.mean(medians), rtol=1e-6)
@@ -127,11 +127,15 @@ def test_a_finished_run_that_is_put_there_counts_as_finished(
     words = [*command, "--models", "mclstm", "--out", str(tmp_path)]
     assert main(words) == 0
     rows = json.loads((jobs.parent / "stated.json").read_text())["rows"]
-    assert rows == [row for row in json.loads((made / "stated.json").read_text())["rows"] if "mc" in row["model"]]
+    assert rows == [
+        row for row in json.loads((made / "stated.json").read_text())["rows"] if "mc" in row["model"]
+    ]
     assert (jobs / "mclstm-1/log.txt").read_text() == (made / "jobs/mclstm-1/log.txt").read_text()
 
     (jobs / "mclstm-0").unlink()
-    shutil.copytree(made / "jobs" / "mclstm-1", jobs / "mclstm-0", ignore=lambda *_: ["job.json", "result.json"])
+    shutil.copytree(
+        made / "jobs" / "mclstm-1", jobs / "mclstm-0", ignore=lambda *_: ["job.json", "result.json"]
+    )
     capsys.readouterr()
     assert main(words) == 2
     assert "holds a run with another training.seed" in capsys.readouterr().err

@@ -22,10 +22,10 @@ PERCENT = ("fhv", "flv")
 def variants_table(rows: Sequence[Row]) -> str:
     """One line a variant: validation and test scores, and whether and how well it conserves.
 
-    >>> about = {"model": "mclstm", "label": "final design", "conserving": True, "n": 1, "setting": "30 basins"}
-    >>> cell = about | {"value": 0.7, "low": 0.7, "high": 0.7}
+    >>> about = {"model": "mclstm", "label": "final design", "conserving": True, "setting": "30 basins"}
+    >>> cell = about | {"n": 1, "value": 0.7, "low": 0.7, "high": 0.7}
     >>> print(variants_table([cell | {"metric": metric} for metric in TITLES]).splitlines()[2][:32])
-    | final design | yes | 0.700    
+    | final design | yes | 0.700
     """
     cells = {(row["model"], row["metric"]): row for row in rows}
     lines = []
