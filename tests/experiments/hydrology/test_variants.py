@@ -52,7 +52,7 @@ def test_it_builds_learns_and_conserves_or_says_that_it_does_not(name: str) -> N
         assert one_update(model, optimiser, given, torch.ones(5, 1), 0.01, 1.0, 20).finite
     with torch.no_grad():
         out = model(given.x, given.a, given.static)
-    if "lstm" == name.split()[1]:
+    if name.split()[1] == "lstm":
         assert not model.conserving
         assert not conserving(config)
         return
