@@ -21,6 +21,7 @@ from mclstm.data.season import SEASON, with_season
 from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
+from mclstm.evaluation.afresh import simulate_afresh, with_restarts
 from mclstm.evaluation.predictions import as_netcdf as as_netcdf
 from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
@@ -116,7 +117,7 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
     where = span(run.series, period, split)
-    predictions = simulate(run.model, run.data, run.series, where, warmup_of(run.config)).predictions
+    predictions = _simulated(run, where)
     scores = score_table(predictions, run.config.evaluation.metrics)
     balance = balance_table(predictions)
     target = run.folder.evaluation(split)
@@ -231,5 +232,17 @@ def _validation(run: Loaded) -> Callable[[], float] | None:
     if period is None:
         return None
     where = span(run.series, period, "validation")
-    warmup = warmup_of(run.config)
-    return lambda: median_score(simulate(run.model, run.data, run.series, where, warmup, stores=False)[0])
+    return lambda: median_score(_simulated(run, where, stores=False))
+
+
+def _simulated(run: Loaded, where: tuple[int, int], stores: bool = True) -> xr.Dataset:
+    """The period as the config wants it simulated; the stores are always those of a run straight through."""
+    given, restart = (
+        (run.model, run.data, run.series, where, warmup_of(run.config)),
+        run.config.evaluation.restart,
+    )
+    afresh = None if restart is None else simulate_afresh(*given, restart)
+    if afresh is not None and not stores:
+        return afresh
+    through = simulate(*given, stores=stores).predictions
+    return through if afresh is None else with_restarts(through, afresh)

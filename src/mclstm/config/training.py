@@ -113,3 +113,5 @@ class EvaluationConfig(BaseModel):
         "mae",
     ]
     """The scores of each site."""
+    restart: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Simulate afresh, from empty stores and with the warm-up, every so many steps; null runs through."""

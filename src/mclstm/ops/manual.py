@@ -123,12 +123,12 @@ def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
     if form.state_norm == "batch":
         total = c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH
         return (dz - (dz * (c / total)).sum(dim=(-2, -1), keepdim=True) * c.sign()) / total
-    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+    total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     stored = total > limits.tiny / limits.eps
     total = torch.where(stored, total, 1.0)
     inner = (dz * (c / total)).sum(dim=-1, keepdim=True)
-    return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.signed else 1.0)) / total
+    return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.negative_cells else 1.0)) / total
 
 
 class Recurrence:

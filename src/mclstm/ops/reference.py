@@ -35,6 +35,11 @@ class Form(NamedTuple):
     not_conserving: tuple[str, ...]  # any of input, redistribution, output
     signed: bool  # mass may be negative
 
+    @property
+    def negative_cells(self) -> bool:
+        """Whether cells may be negative: given so, or made so by an R that is not normalised."""
+        return self.signed or "redistribution" in self.not_conserving
+
 
 class Weights(NamedTuple):
     """The tensors of an MC-LSTM; F features, in the order a, s, c / |c|, x, as far as the gates see them.
@@ -82,7 +87,7 @@ def normalised_state(c: Tensor, form: Form) -> Tensor:
     """
     if form.state_norm == "batch":  # what the published hydrology code does; couples the samples of a batch
         return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
-    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+    total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     return c / torch.where(total > limits.tiny / limits.eps, total, 1.0)
 

@@ -88,6 +88,8 @@ def test_the_papers_scheme_uses_the_weights_of_the_last_of_thirty_epochs() -> No
     training = made(scheme="last").training
     assert (training.length, training.epochs, training.updates) == (365, 30, None)
     assert training.validate_every == training.epochs
+    assert made(scheme="last").evaluation.restart == 1
+    assert made().evaluation.restart is None
 
 
 def test_five_of_the_thirty_are_drawn() -> None:

@@ -119,7 +119,7 @@ def test_the_ablation_runs_and_says_what_is_missing(
 
 
 def result(nse: float, error: float = 0.0) -> dict[str, Any]:
-    return {"scores": {"nse": [nse]}, "validation": nse, "mass_errors": [error], "conserving": True}
+    return {"scores": {"nse": [nse]}, "validation": nse, "mass_errors": [error], "continuous": [nse]}
 
 
 def ablated(scores: dict[str, list[list[float]]]) -> list[Row]:

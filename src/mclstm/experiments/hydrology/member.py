@@ -7,10 +7,12 @@ from typing import Any
 
 import pandas as pd
 import torch
+import xarray as xr
 
 from mclstm import pipeline
 from mclstm.config import Config, check_config, load_config
 from mclstm.errors import ConfigError, TrainingError
+from mclstm.evaluation.metrics import score
 from mclstm.experiments.hydrology_report.runs import conserving, difference, essence
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.watch import Watch
@@ -91,7 +93,15 @@ def outcome(run: RunFolder) -> Result:
         "sites": scores["site"].tolist(),
         "scores": {name: scores[name].tolist() for name in scores.columns if name != "site"},
         "mass_errors": mass_errors(balance),
+        "continuous": None if config.evaluation.restart is None else continuous(files / "predictions.nc"),
     }
+
+
+def continuous(path: Path) -> list[float]:
+    """NSE by site of a run straight through the period, where `simulated` began afresh now and then."""
+    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+        pair = file["continuous"].to_numpy(), file["observed"].to_numpy()
+    return [score(s, o, ["nse"])["nse"] for s, o in zip(*pair, strict=True)]
 
 
 def mass_errors(balance: pd.DataFrame) -> list[float] | None:

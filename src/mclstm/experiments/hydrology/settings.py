@@ -107,6 +107,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
         "periods": PERIODS,
         "model": model,
         "training": training_of(options, scale) | changes | {"seed": member},
+        "evaluation": {"restart": 1 if scheme_of(options) == "last" else None},
     }
 
 

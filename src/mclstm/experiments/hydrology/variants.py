@@ -44,7 +44,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "lstm": ("LSTM", {}),
 }
 SCALES = {
-    "paper": Scale({"mclstm": 32, "lstm": 128}, 64, 500, 3, 20, 100),
+    "paper": Scale({"mclstm": 32, "lstm": 128}, 64, 800, 3, 20, 100),
     "quick": Scale({"mclstm": 8, "lstm": 16}, 32, 60, 1, 1000, 100),
 }
 METRICS = ("nse", "kge", "fhv", "flv")

@@ -49,7 +49,7 @@ def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
         cell_norm=NORMS[cell_kind],
         sees_state="state" in form.gates_see,
         sees_mass="mass" in form.gates_see,
-        is_signed=form.signed,
+        is_signed=form.negative_cells,
         keeps_outflow="output" in form.not_conserving,
         own_base=given.base.shape[1] != 1,
         threads=max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)),

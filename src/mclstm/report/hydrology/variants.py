@@ -59,6 +59,7 @@ def ablation_table(rows: Sequence[Row]) -> str:
                 "MC": _mark(score),
                 "NSE": plus_minus(score),
                 "paper": f"{score['paper']:.3f}",
+                "NSE, run through": plus_minus(cells[model, "nse-continuous"]),
                 "mass error": _error(cells[model, "mass-error"]),
                 "failed": f"{score['failed']} of {score['runs']}",
             }
