@@ -17,7 +17,7 @@ Grid = Annotated[bool, typer.Option("--grid", help="only choose learning rates o
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="addition, recurrent-arithmetic, static-arithmetic, ...")],
+    name: Annotated[str, typer.Argument(help="addition, static-arithmetic, hydrology, ...")],
     profile: Annotated[
         Literal["quick", "paper"], typer.Option(help="minutes, or the paper's scale")
     ] = "quick",
@@ -26,7 +26,9 @@ def experiment(
     ] = "stated",
     models: Names = None,
     operations: Annotated[str | None, typer.Option(help="a,b,...: only these settings")] = None,
-    seeds: Annotated[int | None, typer.Option(help="how many, instead of the profile's", min=1)] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", "--members", help="how many, instead of the profile's", min=1)
+    ] = None,
     updates: Annotated[
         int | None, typer.Option(help="of each member, instead of the profile's", min=1)
     ] = None,
@@ -34,6 +36,12 @@ def experiment(
         int | None, typer.Option(help="instead of updates, where samples are a fixed set", min=1)
     ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
+    data: Annotated[Path | None, typer.Option(help="folder of CAMELS-US, for hydrology")] = None,
+    basins: Annotated[Path | None, typer.Option(help="file of basins to use, one a line")] = None,
+    scheme: Annotated[
+        Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
+    ] = None,
+    cells: Annotated[int | None, typer.Option(help="hidden size, instead of the profile's", min=2)] = None,
     block: Annotated[int, typer.Option(help="seeds trained together in one job", min=1)] = 100,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
     grid: Annotated[
@@ -48,6 +56,7 @@ def experiment(
     """Run what is left of an experiment's jobs and print its table; the same command goes on after a stop."""
     from mclstm.experiments.experiment import Options
     from mclstm.experiments.grid import choose, chosen_rates
+    from mclstm.experiments.hydrology.basins import read_basins
     from mclstm.experiments.run import run
 
     options = Options(
@@ -61,6 +70,10 @@ def experiment(
         epochs=epochs,
         block=block,
         rates={} if rates is None else chosen_rates(rates),
+        data=data,
+        basins=None if basins is None else read_basins(basins),
+        scheme=scheme,
+        cells=cells,
     )
     calm = quiet or as_json
     if grid:

@@ -30,6 +30,11 @@ class Options(NamedTuple):
     epochs: int | None = None
     block: int = 100  # seeds of a job
     rates: Mapping[str, float] = {}  # learning rates by "model" or "model/setting" instead of the recipes'
+    data: Path | None = None  # the folder of data that an experiment is made on
+    basins: tuple[str, ...] | None = None
+    scheme: Literal["sequence", "last"] | None = None
+    cells: int | None = None
+    root: Path = Path()  # where the jobs lie, set by whoever runs them
 
 
 class Experiment(NamedTuple):
@@ -45,6 +50,9 @@ class Experiment(NamedTuple):
     claims: Callable[[Sequence[Row]], list[Claim]]  # the paper's comparisons, on all rows there are
     table: Callable[[Sequence[Row]], str]  # Markdown
     figures: Callable[[Options, Mapping[str, Result], Path], Drawing]  # the last: where the jobs lie
+    file: str = ""  # of its results, where it is not <name>/<protocol>.json
+    shared: bool = False  # whether other commands add rows and claims to its file: those stay
+    every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them
 
 
 def chosen(experiment: str, models: Sequence[str], variants: Sequence[str], options: Options) -> list[str]:

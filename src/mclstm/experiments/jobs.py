@@ -30,7 +30,7 @@ from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.interrupt import listening
 from mclstm.training.journal import without_nan
 
-__all__ = ["Job", "Result", "run_jobs"]
+__all__ = ["Job", "Result", "kept_results", "run_jobs"]
 
 Result = dict[str, Any]
 TICK = 0.2  # seconds between two looks at the jobs elsewhere
@@ -52,10 +52,12 @@ def run_jobs(
     workers: int = 1,
     executor: Executor | None = None,
     quiet: bool = False,
+    after: Callable[[], None] = lambda: None,
 ) -> dict[str, Result]:
     """Do all jobs that have not reached their goal and give every result by name.
 
     workers: processes; 1 works in this one. executor: any other, on a file system shared with this process.
+    after: called in this process whenever jobs have ended.
     A signal, or a failure of one job, lets all others checkpoint before it is raised.
 
     >>> import tempfile
@@ -69,20 +71,25 @@ def run_jobs(
     waiting = [job for job in jobs if finished(job, root) is None]
     with watching(root, [job.name for job in waiting], quiet):
         if executor is not None:
-            signum = elsewhere(waiting, root, executor, parent=None)
+            signum = elsewhere(waiting, root, executor, None, after)
         elif workers > 1 and len(waiting) > 1:
             pool = ProcessPoolExecutor(
                 min(workers, len(waiting)), get_context("spawn"), initializer=prepare, initargs=(workers,)
             )
             with pool:
-                signum = elsewhere(waiting, root, pool, parent=os.getpid())
+                signum = elsewhere(waiting, root, pool, os.getpid(), after)
         else:
-            signum = here(waiting, root)
+            signum = here(waiting, root, after)
     if signum is not None:
         done = sum(finished(job, root) is not None for job in jobs)
         raise Interrupted(
             signum, f"Stopped; {done} of {len(jobs)} jobs are finished. The same command goes on."
         )
+    return kept_results(jobs, root)
+
+
+def kept_results(jobs: Sequence[Job], root: Path) -> dict[str, Result]:
+    """The results of the jobs that have reached their goal, by name."""
     return {job.name: result for job in jobs if (result := finished(job, root)) is not None}
 
 
@@ -128,12 +135,18 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
     return None
 
 
-def here(jobs: Sequence[Job], root: Path) -> int | None:
+def here(jobs: Sequence[Job], root: Path, after: Callable[[], None]) -> int | None:
     """One job after the other, in this process."""
-    return next((signum for job in jobs if (signum := perform(job, root)) is not None), None)
+    for job in jobs:
+        if (signum := perform(job, root)) is not None:
+            return signum
+        after()
+    return None
 
 
-def elsewhere(jobs: Sequence[Job], root: Path, executor: Executor, parent: int | None) -> int | None:
+def elsewhere(
+    jobs: Sequence[Job], root: Path, executor: Executor, parent: int | None, after: Callable[[], None]
+) -> int | None:
     """All jobs through an executor; when one ends too early, the others are told to checkpoint and stop."""
     make_folder(root)
     stop = Stop(root / f".stop-{secrets.token_hex(4)}", parent)
@@ -146,6 +159,8 @@ def elsewhere(jobs: Sequence[Job], root: Path, executor: Executor, parent: int |
                 signum = next((n for future in ended if (n := future.result()) is not None), signalled())
                 if signum is not None:
                     raise Interrupted(signum, "")
+                if ended:
+                    after()
     except Interrupted as stopped:
         return stopped.signum
     finally:

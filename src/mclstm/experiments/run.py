@@ -11,7 +11,7 @@ import pandas as pd
 
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.experiments.experiment import Experiment, Options
-from mclstm.experiments.jobs import run_jobs
+from mclstm.experiments.jobs import kept_results, run_jobs
 from mclstm.report.arithmetic import claims_table
 from mclstm.report.results import Row, merged, save_results
 from mclstm.report.style import rendered
@@ -26,6 +26,9 @@ EXPERIMENTS: dict[str, str] = {
     "recurrent-arithmetic": "mclstm.experiments.recurrent_arithmetic",
     "static-arithmetic": "mclstm.experiments.static_arithmetic",
     "mnist-sum": "mclstm.experiments.mnist_sum.experiment",
+    "hydrology": "mclstm.experiments.hydrology.members",
+    "hydrology-variants": "mclstm.experiments.hydrology.variants",
+    "hydrology-ablation": "mclstm.experiments.hydrology.ablation",
 }
 
 
@@ -58,17 +61,18 @@ def run(
     out: where the jobs lie, `<out>/<name>/<profile>-<protocol>/`. kept: where result files go, by default the
     same folder. Rows of models that are not asked for now stay in the result files as they are.
     """
-    started, asked = time.monotonic(), experiment(name)
-    folder = out / name / f"{options.profile}-{options.protocol}"
-    results = run_jobs(asked.jobs(options), folder / "jobs", workers=workers, quiet=quiet)
+    asked, folder = experiment(name), out / name / f"{options.profile}-{options.protocol}"
+    options = options._replace(root=folder / "jobs")
+    jobs, clock = asked.jobs(options), Clock()
+    place = folder if kept is None else (kept / asked.file).parent if asked.file else kept / name
+
+    def after() -> None:
+        if asked.every_job:
+            write(asked, options, asked.rows(options, kept_results(jobs, options.root)), place, clock.lap())
+
+    results = run_jobs(jobs, options.root, workers=workers, quiet=quiet, after=after)
     rows = asked.rows(options, results) + asked.trivial(options)
-    seconds = time.monotonic() - started
-    files = {}
-    for suffix, models in (("", (*asked.models, "constant", "exact")), ("-variants", asked.variants)):
-        mine = [row for row in rows if row["model"] in models]
-        if mine:
-            path = (kept / name if kept else folder) / f"{options.protocol}{suffix}.json"
-            files[path] = saved(path, asked, options, mine, seconds)
+    files = write(asked, options, rows, place, clock.lap())
     figures, reading = asked.figures(options, results, folder / "jobs")
     drawn = []
     for title, figure in figures.items():
@@ -76,10 +80,35 @@ def run(
             drawn.append((kept / name if kept else folder) / f"{title}.{form}")
             write_bytes_atomic(drawn[-1], rendered(figure, form))
     if reading:
-        path = (kept / name if kept else folder) / f"{options.protocol}-reading.json"
+        path = place / f"{options.protocol}-reading.json"
         write_text_atomic(path, json.dumps(without_nan(reading), indent=1, allow_nan=False) + "\n")
     table = tables(asked, folder, files)
     return Made(folder, table, files, drawn)
+
+
+class Clock:
+    """Seconds since it was asked last."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def lap(self) -> float:
+        before, self.last = self.last, time.monotonic()
+        return self.last - before
+
+
+def write(
+    asked: Experiment, options: Options, rows: Sequence[Row], place: Path, seconds: float
+) -> dict[Path, dict[str, Any]]:
+    """The rows in their files: those of the table, and those of variants beside it."""
+    files = {}
+    for suffix, models in (("", (*asked.models, "constant", "exact")), ("-variants", asked.variants)):
+        mine = [row for row in rows if row["model"] in models]
+        if mine:
+            name = Path(asked.file).stem if asked.file else options.protocol
+            path = place / f"{name}{suffix}.json"
+            files[path] = saved(path, asked, options, mine, seconds)
+    return files
 
 
 def saved(
@@ -91,7 +120,11 @@ def saved(
         old = None  # a quick look and the paper's scale do not share a table
     together = merged(old["rows"] if old else [], rows)
     order = [*asked.models, *asked.variants, "constant", "exact"]
-    together.sort(key=lambda row: order.index(row["model"]))
+    together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
+    claims = asked.claims(together)
+    if asked.shared and old is not None:
+        mine = {claim["claim"] for claim in claims}
+        claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
     spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
     return save_results(
         path,
@@ -100,7 +133,7 @@ def saved(
         together,
         spent,
         protocol=options.protocol,
-        claims=asked.claims(together),
+        claims=claims,
     )
 
 

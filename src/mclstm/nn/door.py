@@ -100,7 +100,7 @@ def arrange(
     require_values("x", x, places, negative=gates.form.signed)
     require_values("a", a, places, negative=True)
     require_values("static", s, ("member", "sample", "input"), negative=True)
-    require_values("c0", c0, ("member", "sample", "cell"), negative=gates.form.signed)
+    require_values("c0", c0, ("member", "sample", "cell"), negative=gates.form.negative_cells)
     x, a, s, c0 = layout.led(x, 3), layout.led(a, 3), layout.led(s, 2), layout.led(c0, 2)
     return Arranged(x, a, s, c0, valid, layout)
 

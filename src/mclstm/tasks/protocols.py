@@ -127,6 +127,28 @@ SWITCHES: dict[str, Switch] = {
         published=True,
         why="NAU is regularised with 10 from update 1e6 to 2e6, the setting of NMU, not with its own.",
     ),
+    # Those of the hydrology experiment.
+    "hydrology: state normalised over the batch": Switch(
+        stated=False,
+        published=True,
+        why="Gates see the cells divided by the sum over the whole batch: basins influence each other, and "
+        "the state is about 1/256 of what it should be.",
+    ),
+    "hydrology: output gate starts open": Switch(
+        stated=False,
+        published=True,
+        why="The output gate's bias starts at +3 and not at the paper's -3.",
+    ),
+    "hydrology: 26 attributes": Switch(
+        stated=False,
+        published=True,
+        why="The seasonality of precipitation, p_seasonality, is missing among the 27 attributes.",
+    ),
+    "hydrology: schedule an epoch early": Switch(
+        stated=False,
+        published=True,
+        why="The learning rate falls at the start of epochs 20 and 25, after 19 and 24 epochs, not 20, 25.",
+    ),
 }
 
 

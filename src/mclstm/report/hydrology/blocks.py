@@ -1,4 +1,4 @@
-"""The hydrology blocks of the documentation, from results/hydrology/stated.json."""
+"""The hydrology blocks of the documentation, from results/hydrology/*.json."""
 
 import json
 from collections.abc import Callable
@@ -8,12 +8,13 @@ from typing import Any
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.report.hydrology.claims import tests_table
 from mclstm.report.hydrology.table import comparison_table, label
+from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
 
 __all__ = ["HYDROLOGY"]
 
-RESULTS = "results/hydrology/stated.json"
+FOLDER = "results/hydrology"
 SETTING = "447 basins"
-NONE = f"Not measured yet: `{RESULTS}` has no such rows."
+NONE = f"Not measured yet: `{FOLDER}/stated.json` has no such rows."
 
 
 def table(root: Path) -> str:
@@ -49,9 +50,27 @@ def snow(root: Path) -> str:
     return "\n".join(lines)
 
 
-def read(root: Path) -> dict[str, Any]:
-    """The result file, or an empty one: a block of a page must not fail because nothing was measured."""
-    file = root / RESULTS
+def variants(root: Path) -> str:
+    """The variants of the appendix side by side."""
+    rows = read(root, "variants.json")["rows"]
+    return variants_table(rows) if rows else none("variants.json")
+
+
+def ablation(root: Path) -> str:
+    """The ablation's table, and which of its differences are significant."""
+    found = read(root, "ablation.json")
+    if not found["rows"]:
+        return none("ablation.json")
+    return f"{ablation_table(found['rows'])}\n\n{claims_list(found['claims'])}"
+
+
+def none(name: str) -> str:
+    return f"Not measured yet: `{FOLDER}/{name}` does not exist."
+
+
+def read(root: Path, name: str = "stated.json") -> dict[str, Any]:
+    """A result file, or an empty one: a block of a page must not fail because nothing was measured."""
+    file = root / FOLDER / name
     if not file.is_file():
         return {"rows": [], "claims": []}
     content: dict[str, Any] = json.loads(file.read_text())
@@ -62,4 +81,6 @@ HYDROLOGY: dict[str, Callable[[Path], str]] = {
     "hydrology": table,
     "hydrology-tests": tests,
     "hydrology-snow": snow,
+    "hydrology-variants": variants,
+    "hydrology-ablation": ablation,
 }
