@@ -46,7 +46,7 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
     """
     if value.is_meta or torch.compiler.is_compiling() or value.numel() == 0:
         return
-    least, most = torch.aminmax(_as_stored(value.detach()))  # one pass over the values; NaN comes through
+    least, most = torch.aminmax(_as_stored(value))  # one pass over the values; NaN comes through
     if most.item() < torch.inf and least.item() >= (-sys.float_info.max if negative else 0.0):
         return
     bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
@@ -61,6 +61,7 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
 
 def _as_stored(value: Tensor) -> Tensor:
     """The same values in the order of memory, those that are seen several times once: nothing is copied."""
+    value = value.detach() if value.requires_grad else value
     if value.is_contiguous():
         return value
     for dim in range(value.dim() - 1, -1, -1):

@@ -16,6 +16,7 @@ FORMS = {"identity": 0, "static": 1, "dynamic": 2}
 NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2}
 WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about as much as these
 NOTHING = (0, 0, 0, 0, 0)
+NO_WEIGHTS = 6 * (None,)
 
 
 class Problem(NamedTuple):
@@ -35,11 +36,20 @@ class Problem(NamedTuple):
     valid: Tensor | None  # (T, B) bool
 
 
-def forward(given: Problem, form: Form, last: bool = False) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K), or (B, K) of the `last` step, and cells c (T + 1, B, K), led by E or not."""
-    h, c = empty_results(given, last)
-    _run("mclstm_forward", given, form, last, (h, c, *6 * (None,)), 6 * (None,))
+def forward(given: Problem, form: Form) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K), led by E or not, as all tensors here."""
+    h, c = empty_results(given)
+    _run("mclstm_forward", given, form, False, (h, c, *7 * (None,)), NO_WEIGHTS)
     return h, c
+
+
+def forward_last(given: Problem, form: Form) -> tuple[Tensor, Tensor, Tensor]:
+    """Outflow (B, K) of the last step, cells (B, K) after it, and c (T, B, K), those before every step."""
+    *lead, batch, cells = given.c0.shape
+    h, end = (given.c0.new_empty(*lead, cells, batch).mT for _ in range(2))
+    c = given.c0.new_empty(*lead, given.x.shape[-3], cells, batch).mT
+    _run("mclstm_forward", given, form, True, (h, c, end, *6 * (None,)), NO_WEIGHTS)
+    return h, end, c
 
 
 def backward(
@@ -53,19 +63,19 @@ def backward(
 ) -> list[Tensor | None]:
     """Gradients of the first ten tensors; None where there is no tensor or, of the first four, no wish.
 
-    c, dc: (T + 1, B, K) · dh: (T, B, K), led by E as the problem is; dc and dh (B, K) of the `last` step
+    c: the cells before every step, (T, B, K) or more · dh: (T, B, K) · dc: (T + 1, B, K); of the `last` step,
+    and after it, dh and dc are (B, K)
     """
     found = empty_gradients(given, wanted)
-    _run("mclstm_backward", given, form, last, (None, c, dh, dc, *found[:4]), found[4:])
+    _run("mclstm_backward", given, form, last, (None, c, None, dh, dc, *found[:4]), found[4:])
     return found
 
 
-def empty_results(given: Problem, last: bool = False) -> tuple[Tensor, Tensor]:
+def empty_results(given: Problem) -> tuple[Tensor, Tensor]:
     """h and c, samples beside each other in memory, as they are in the kernel's vectors."""
     *lead, batch, cells = given.c0.shape
     steps = given.x.shape[-3]
-    outflows = lead if last else [*lead, steps]
-    h, c = (given.c0.new_empty(*some, cells, batch).mT for some in (outflows, [*lead, steps + 1]))
+    h, c = (given.c0.new_empty(*lead, count, cells, batch).mT for count in (steps, steps + 1))
     return h, c
 
 
@@ -81,7 +91,7 @@ def _run(
     given: Problem,
     form: Form,
     last: bool,
-    moving: Sequence[Tensor | None],  # h, c, dh, dc, dx, da, ds, dc0
+    moving: Sequence[Tensor | None],  # h, c, end, dh, dc, dx, da, ds, dc0
     grads: Sequence[Tensor | None],  # of the six weights
 ) -> None:
     kernel = library()
@@ -89,26 +99,29 @@ def _run(
     x, a, s, c0, *weights, mask, valid = given
     *lead, steps, batch, masses = x.shape
     cells, width = given.W_o.shape[-2:]
-    members = lead[0] if lead else 1
+    members, sees = lead[0] if lead else 1, form.gates_see
     arrays = [None if value is None else value.contiguous() for value in (*weights, mask, valid)]
     rows = masses + 1 + (cells if given.W_r is not None else 0)
     work = members * steps * batch * cells * (rows * (width + 1) + cells)
-    threads = max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD))
     # In the order of call.h.
-    values: list[int] = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
-    values += [x.dtype == torch.float64, FORMS[form.redistribution], NORMS[form.input_norm]]
-    values += [NORMS[form.redistribution_norm], "state" in form.gates_see, "mass" in form.gates_see]
-    values += [form.signed, last, threads]
+    values = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
+    values += x.dtype == torch.float64, FORMS[form.redistribution], NORMS[form.input_norm]
+    values += NORMS[form.redistribution_norm], "state" in sees, "mass" in sees, form.signed, last
+    values.append(max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)))
     for value in (x, a, s, c0, *moving):
-        values += NOTHING if value is None else _view(value, bool(lead))
+        values += NOTHING if value is None else _view(value, members if lead else 0)
     values += [0 if value is None else value.data_ptr() for value in (*arrays, *grads)]
     call = array("q", values)
     if getattr(kernel, name)(call.buffer_info()[0]) != 0:
         raise MemoryError("The native kernel found no memory for a tile; use a smaller batch.")
 
 
-def _view(value: Tensor, members: bool) -> tuple[int, ...]:
+def _view(value: Tensor, members: int) -> tuple[int, ...]:
     """`struct View` of a tensor (B, N) or (T, B, N), led by E or not; what has no T, every step sees."""
-    *lead, sample, entry = value.stride()
-    member, *step = lead if members else (0, *lead)
-    return value.data_ptr(), member, *(step or (0,)), sample, entry
+    strides = value.stride()
+    if len(strides) == 2:
+        return value.data_ptr(), 0, 0, *strides
+    if len(strides) == 4:
+        return value.data_ptr(), *strides
+    first, sample, entry = strides
+    return value.data_ptr(), *((first, 0) if members else (0, first)), sample, entry

@@ -85,7 +85,7 @@ void chosen(const Call &call, bool backward) {
 
 template <class T>
 int guarded(const Call &call, bool backward) {
-    if (!backward) large_pages<T>(call.h, call.T, call), large_pages<T>(call.c, call.T + 1, call);
+    if (!backward) large_pages<T>(call.h, call.T, call), large_pages<T>(call.c, call.T + !call.last, call);
     try {
         call.B > Lanes<T>::V ? chosen<T, 2>(call, backward) : chosen<T, 1>(call, backward);
         return 0;

@@ -12,7 +12,7 @@ __all__ = ["Status", "library", "status"]
 # The fields of `struct Call` in call.h, in its order; all of them are eight bytes wide.
 SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "input_norm", "cell_norm")
 SIGHTS = ("sees_state", "sees_mass", "is_signed", "last", "threads")
-VIEWS = ("x", "a", "s", "c0", "h", "c", "dh", "dc", "dx", "da", "ds", "dc0")
+VIEWS = ("x", "a", "s", "c0", "h", "c", "end", "dh", "dc", "dx", "da", "ds", "dc0")
 STRIDES = ("data", "member", "step", "sample", "entry")
 WEIGHTS = ("W_i", "b_i", "W_o", "b_o", "W_r", "B_r")
 ARRAYS = (*WEIGHTS, "mask", "valid", *(f"d{name}" for name in WEIGHTS))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mclstm.ops import manual, recompute
-from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward
+from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward, forward_last
 from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form, Weights
 from mclstm.ops.stacked import stack
@@ -59,11 +59,12 @@ class Fused(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, form: Form, last: bool, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
-        h, c = forward(Problem(*tensors), form, last)  # type: ignore[arg-type]
+        given = Problem(*tensors)  # type: ignore[arg-type]
+        h, *end, c = forward_last(given, form) if last else forward(given, form)
         ctx.form, ctx.last = form, last
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, c)
-        return h, c.select(-3, -1).clone() if last else c
+        return h, *(end or [c])  # type: ignore[return-value]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:

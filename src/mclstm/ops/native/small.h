@@ -163,7 +163,7 @@ class Small {
             leave(m.at(b * K * N), c.at(b * K * N));
         }
         if (p.h.data) write(m, K, K, p.h, t);
-        write(c, K, K, p.c, t + 1);
+        write(c, K, K, cells_after(p, t), t + 1);
     }
 
     void leave(Vec *mass, Vec *cell) {

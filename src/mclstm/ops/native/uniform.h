@@ -21,9 +21,21 @@ class Uniform {
     static constexpr Index MOST = 640;    // vectors of gradients
 
     static bool fits(const Call &call) {
-        const bool alike = !call.sees_state && !call.sees_mass && !call.S && (!call.A || call.a.sample == 0 || call.B == 1);
-        return alike && !call.valid && !call.da.data && call.form != DYNAMIC && call.K <= 16 &&
-               (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST;
+        return !call.sees_state && !call.sees_mass && !call.S && !call.valid && !call.da.data && call.form != DYNAMIC && call.K <= 16 &&
+               (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST && alike(call);
+    }
+
+    // Whether all samples of a member have the same auxiliary inputs; where they have not, the first few tell.
+    static bool alike(const Call &call) {
+        const Index members = call.a.member == 0 ? 1 : call.E;
+        for (Index member = 0; member < members && call.A && call.a.sample; ++member)
+            for (Index t = 0; t < call.T; ++t) {
+                const Place<T> at(call.a, member, t, 0);
+                for (Index n = 1; n < call.B; ++n)
+                    for (Index f = 0; f < call.A; ++f)
+                        if (at.data[n * at.sample + f * at.entry] != at.data[f * at.entry]) return false;
+            }
+        return true;
     }
 
     Uniform(const Call &call, Index first, Index last, bool backward)
@@ -112,7 +124,7 @@ class Uniform {
         const Index steps = std::min(N, Index(p.T) - t), last = M * K * N;
         z.clear();
         for (Index n = 0; n < steps; ++n)
-            for (Index f = 0; f < F; ++f) z[f * N + n] = Place<T>(p.a, member_, t + n, 0).data[f * p.a.entry];
+            for (Index f = 0; f < F; ++f) z[f * N + n] = Place<T>(p.a, member_, t + n, first_).data[f * p.a.entry];
         const Rows<T> rows(p, member_);
         product<T, W, 0>(M * K, 1, F, {rows.W(0), F, 0, 1}, z.at(0), W, base.at(0), L.at(0), W);
         product<T, W, 0>(K, 1, F, {rows.W(M), F, 0, 1}, z.at(0), W, base.at(last), L.at(last), W);
@@ -178,7 +190,7 @@ class Uniform {
                 }
         }
         if (p.h.data) write(m, K, p.h, t);
-        write(c, K, p.c, t + 1);
+        write(c, K, cells_after(p, t), t + 1);
     }
 
     void step_back(Index t) {

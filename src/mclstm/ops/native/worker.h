@@ -243,7 +243,7 @@ class Worker {
                 }
         }
         if (p.h.data) write(m, p.K, p.h, t);
-        write(c, p.K, p.c, t + 1);
+        write(c, p.K, cells_after(p, t), t + 1);
     }
 
     void step_back(Index t) {
