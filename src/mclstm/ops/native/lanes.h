@@ -13,6 +13,9 @@
 #include <xmmintrin.h>
 #endif
 
+// Where a call, which would have to bring all constants along, costs as much as what is done in it.
+#define ALWAYS __attribute__((always_inline)) inline
+
 namespace {
 
 using Index = std::ptrdiff_t;
@@ -64,6 +67,27 @@ class FlushDenormals {
 #endif
 };
 
+// A constant whose value the compiler is not told: it then takes one instruction for a limit, not two. NaN stays NaN.
+template <class Vec>
+inline Vec opaque(Vec v) {
+#if defined(__x86_64__)
+    asm("" : "+x"(v));
+#endif
+    return v;
+}
+
+template <class T>
+ALWAYS typename Lanes<T>::Vec at_least(typename Lanes<T>::Vec x, T low) {
+    const typename Lanes<T>::Vec limit = opaque(low - typename Lanes<T>::Vec{});
+    return limit > x ? limit : x;
+}
+
+template <class T>
+ALWAYS typename Lanes<T>::Vec at_most(typename Lanes<T>::Vec x, T high) {
+    const typename Lanes<T>::Vec limit = opaque(high - typename Lanes<T>::Vec{});
+    return limit < x ? limit : x;
+}
+
 template <class T>
 struct Exp;
 template <>
@@ -84,12 +108,11 @@ constexpr double INVERSE_FACTORIAL[] = {1.0,          1.0,           1.0 / 2,   
                                         1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
 
 template <class T>
-inline typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
+ALWAYS typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
     using E = Exp<T>;
     typedef typename Lanes<T>::Vec Vec;
     typedef typename Lanes<T>::Bits Bits;
-    x = x < E::low ? E::low - Vec{} : x;
-    x = x > E::high ? E::high - Vec{} : x;
+    x = at_most<T>(at_least<T>(x, E::low), E::high);
     const Vec rounded = x * T(1.44269504088896340736) + E::round;  // its last bits are the exponent of the result
     const Vec n = rounded - E::round;
     const Vec r = (x - n * E::ln2_high) - n * E::ln2_rest;
@@ -101,17 +124,14 @@ inline typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
 
 // The floor is that of ops/normalise.py: a gate that saturates there has the same value everywhere.
 template <class T>
-inline typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
-    z = z < Exp<T>::sigmoid_floor ? Exp<T>::sigmoid_floor - typename Lanes<T>::Vec{} : z;
-    return T(1) / (T(1) + exp_of<T>(-z));
+ALWAYS typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
+    return T(1) / (T(1) + exp_of<T>(-at_least<T>(z, Exp<T>::sigmoid_floor)));
 }
 
 // Logits kept where sums of them stay finite, as `bounded` in ops/normalise.py; NaN stays NaN.
 template <class T>
-inline typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>::logit_limit) {
-    typedef typename Lanes<T>::Vec Vec;
-    z = z < low ? low + Vec{} : z;
-    return z > Exp<T>::logit_limit ? Exp<T>::logit_limit + Vec{} : z;
+ALWAYS typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>::logit_limit) {
+    return at_most<T>(at_least<T>(z, low), Exp<T>::logit_limit);
 }
 
 template <class T>

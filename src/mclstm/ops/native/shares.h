@@ -18,85 +18,107 @@ struct Sums {
     typename Lanes<T>::Vec flat[W];     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
 };
 
+// Logits become exp of what they are below their row's largest, or the logistic function of them. Pass by pass over all rows and
+// not row by row: one exponential is a long chain of instructions, and others have to fill the gaps between them.
 template <class T, int W>
-inline void exponential(typename Lanes<T>::Vec *A, Index K, Index kind, typename Lanes<T>::Vec &sum, typename Lanes<T>::Vec &flat) {
+inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
-    Vec top = A[0] = bounded<T>(A[0]);
-    for (Index j = 1; j < K; ++j) {
-        A[j * W] = bounded<T>(A[j * W]);
-        top = A[j * W] > top ? A[j * W] : top;
+    bool some_deep = false;
+    for (Index row = 0; row < count; ++row) {
+        Vec *at = A + row * K * W, top[W];
+        for (int w = 0; w < W; ++w) top[w] = at[w] = bounded<T>(at[w]);
+        for (Index j = W; j < K * W; j += W)
+            for (int w = 0; w < W; ++w) {
+                const Vec logit = bounded<T>(at[j + w]);
+                at[j + w] = logit;
+                top[w] = logit > top[w] ? logit : top[w];
+            }
+        for (int w = 0; w < W; ++w) {
+            const auto deep = top[w] < T(-40);  // there the logistic function is exp, to the last bit
+            by[row].flat[w] = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
+            if (kind == SIGMOID) some_deep |= any(deep), top[w] = deep ? top[w] : Vec{};
+        }
+        for (Index j = 0; j < K * W; j += W)
+            for (int w = 0; w < W; ++w) at[j + w] -= top[w];
     }
-    const auto deep = top < T(-40);  // there the logistic function is exp, to the last bit
-    if (kind == SIGMOID && !any(deep)) {
-        for (Index j = 0; j < K; ++j) sum += A[j * W] = sigmoid_of<T>(A[j * W]);
-        flat = Vec{} + T(1);
-        return;
-    }
-    flat = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
-    for (Index j = 0; j < K; ++j) {
-        const Vec shifted = exp_of<T>(A[j * W] - top);
-        sum += A[j * W] = kind == SIGMOID ? (deep ? shifted : sigmoid_of<T>(A[j * W])) : shifted;
+    if (kind == SIGMOID && some_deep) {
+        for (Index row = 0; row < count; ++row)
+            for (Index j = 0; j < K * W; ++j) {
+                const Vec logit = A[row * K * W + j];
+                A[row * K * W + j] = by[row].flat[j % W] == T(0) ? exp_of<T>(logit) : sigmoid_of<T>(logit);
+            }
+    } else if (kind == SIGMOID) {
+#pragma GCC unroll 4
+        for (Index j = 0; j < count * K * W; ++j) A[j] = sigmoid_of<T>(A[j]);
+    } else {
+#pragma GCC unroll 4
+        for (Index j = 0; j < count * K * W; ++j) A[j] = exp_of<T>(A[j]);
     }
 }
 
-// Logits in A -> un-normalised shares in A; `allowed` names the cells that may get any, or is null.
+// The logits of `count` rows in A -> un-normalised shares in A; `allowed` (count, K) names who may get any, or is null.
 template <class T, int W>
-inline Sums<T, W> shares(typename Lanes<T>::Vec *A, Index K, Index kind, const uint8_t *allowed) {
+inline void shares(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
-    Sums<T, W> found;
-    Vec sum[W] = {};
-    for (int w = 0; w < W; ++w) found.flat[w] = Vec{};
-    for (Index j = 0; j < K && allowed; ++j)
+    for (Index j = 0; j < count * K && allowed; ++j)
         for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
-    if (kind == RELU)
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
-    else
-        for (int w = 0; w < W; ++w) exponential<T, W>(A + w, K, kind, sum[w], found.flat[w]);
-    for (Index j = 0; j < K && allowed && kind != RELU; ++j)  // exp_of has a floor
+    if (kind != RELU) exponential<T, W>(A, count, K, kind, by);
+    for (Index j = 0; j < count * K && allowed && kind != RELU; ++j)  // exp_of has a floor
         for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{};
-    for (int w = 0; w < W; ++w) found.inverse[w] = sum[w] <= T(0) ? Vec{} : T(1) / sum[w];
-    return found;
+    for (Index row = 0; row < count; ++row) {
+        Vec *at = A + row * K * W, sum[W] = {};
+        if (kind == RELU)
+            for (Index j = 0; j < K * W; j += W)
+                for (int w = 0; w < W; ++w) sum[w] += at[j + w] = bounded<T>(at[j + w], T(0));
+        else
+            for (Index j = 0; j < K * W; j += W)
+                for (int w = 0; w < W; ++w) sum[w] += at[j + w];
+        for (int w = 0; w < W; ++w) by[row].inverse[w] = sum[w] <= T(0) ? Vec{} : T(1) / sum[w];
+    }
 }
 
-// m_j += u A_j / n; u (W), A and m (K, W).
+// m_j += sum over the rows of u A_j / n; u (count, W), A (count, K, W), fallback (count, K), m (K, W).
 template <class T, int W>
-inline void share_out(const typename Lanes<T>::Vec *u, const typename Lanes<T>::Vec *A, const Sums<T, W> &by, Index K, Index kind,
+inline void share_out(const typename Lanes<T>::Vec *u, const typename Lanes<T>::Vec *A, const Sums<T, W> *by, Index count, Index K, Index kind,
                       const T *fallback, typename Lanes<T>::Vec *m) {
     typedef typename Lanes<T>::Vec Vec;
-    for (Index j = 0; j < K; ++j)
-        for (int w = 0; w < W; ++w) m[j * W + w] += u[w] * (A[j * W + w] * by.inverse[w]);
-    for (int w = 0; w < W && kind == RELU; ++w) {
-        const auto dead = by.inverse[w] == T(0);
-        const Vec left = dead ? u[w] : Vec{};
-        for (Index j = 0; j < K && any(dead); ++j) m[j * W + w] += fallback[j] * left;
+    for (Index row = 0; row < count; ++row, u += W, A += K * W, ++by, fallback += K) {
+        for (Index j = 0; j < K * W; j += W)
+            for (int w = 0; w < W; ++w) m[j + w] += u[w] * (A[j + w] * by->inverse[w]);
+        for (int w = 0; w < W && kind == RELU; ++w) {
+            const auto dead = by->inverse[w] == T(0);
+            const Vec left = dead ? u[w] : Vec{};
+            for (Index j = 0; j < K && any(dead); ++j) m[j * W + w] += fallback[j] * left;
+        }
     }
 }
 
-// q = sum_j A_j g_j / n, what a unit of mass in the row is worth, and the gradients of the row's logits in the place of A.
+// q = sum_j A_j g_j / n, what a unit of mass in a row is worth, (count, W), and the gradients of the logits in the place of A.
 template <class T, int W>
-inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *A, const Sums<T, W> &by, Index K, Index kind,
+inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *A, const Sums<T, W> *by, Index count, Index K, Index kind,
                        const T *fallback, const typename Lanes<T>::Vec *g, typename Lanes<T>::Vec *q) {
     typedef typename Lanes<T>::Vec Vec;
-    Vec sum[W] = {}, part[W];
-    for (Index j = 0; j < K; ++j)
-        for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] * g[j * W + w];
-    for (int w = 0; w < W; ++w) {
-        const auto dead = by.inverse[w] == T(0);
-        Vec kept{};
-        for (Index j = 0; j < K && kind == RELU && any(dead); ++j) kept += fallback[j] * g[j * W + w];
-        q[w] = dead ? kept : sum[w] * by.inverse[w];
-        part[w] = u[w] * by.inverse[w];
-    }
-    if (kind == RELU) {
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) A[j * W + w] = A[j * W + w] > T(0) ? part[w] * (g[j * W + w] - q[w]) : Vec{};
-    } else {
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) {
-                const Vec share = A[j * W + w];
-                A[j * W + w] = share * by.inverse[w] * (T(1) - by.flat[w] * share) * (u[w] * (g[j * W + w] - q[w]));
-            }
+    for (Index row = 0; row < count; ++row, u += W, A += K * W, ++by, fallback += K, q += W) {
+        Vec sum[W] = {}, part[W];
+        for (Index j = 0; j < K * W; j += W)
+            for (int w = 0; w < W; ++w) sum[w] += A[j + w] * g[j + w];
+        for (int w = 0; w < W; ++w) {
+            sum[w] *= by->inverse[w];
+            part[w] = u[w] * by->inverse[w];
+            const auto dead = by->inverse[w] == T(0);
+            for (Index j = 0; j < K && kind == RELU && any(dead); ++j) sum[w] += dead ? fallback[j] * g[j * W + w] : Vec{};
+            q[w] = sum[w];
+        }
+        if (kind == RELU) {
+            for (Index j = 0; j < K * W; j += W)
+                for (int w = 0; w < W; ++w) A[j + w] = A[j + w] > T(0) ? part[w] * (g[j + w] - sum[w]) : Vec{};
+        } else {
+            for (Index j = 0; j < K * W; j += W)
+                for (int w = 0; w < W; ++w) {
+                    const Vec share = A[j + w];
+                    A[j + w] = share * by->inverse[w] * (T(1) - by->flat[w] * share) * (u[w] * (g[j + w] - sum[w]));
+                }
+        }
     }
 }
 
@@ -133,7 +155,7 @@ class Fixed {
         for (Index k = 0; k < p.K; ++k) {
             worth_.clear();
             const Sums<T, 1> by = row(member, k);
-            share_out<T, 1>(unit_.at(0), row_.at(0), by, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0));
+            share_out<T, 1>(unit_.at(0), row_.at(0), &by, 1, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0));
             for (Index j = 0; j < p.K; ++j) R[k * p.K + j] = worth_[j * V];
         }
     }
@@ -143,7 +165,7 @@ class Fixed {
             const Sums<T, 1> by = row(member, k);
             Vec q;
             for (Index j = 0; j < p.K; ++j) worth_.at(j * V)[0] = Vec{} + dR[k * p.K + j];
-            share_back<T, 1>(unit_.at(0), row_.at(0), by, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0), &q);
+            share_back<T, 1>(unit_.at(0), row_.at(0), &by, 1, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0), &q);
             for (Index j = 0; j < p.K; ++j) dB[k * p.K + j] = (first ? T(0) : dB[k * p.K + j]) + row_[j * V];
         }
     }
@@ -155,7 +177,9 @@ class Fixed {
     Sums<T, 1> row(Index member, Index k) {
         const T *logits = static_cast<const T *>(p.B_r) + (member * p.K + k) * p.K;
         for (Index j = 0; j < p.K; ++j) row_.at(j * V)[0] = Vec{} + logits[j];
-        return shares<T, 1>(row_.at(0), p.K, p.cell_norm, p.mask ? p.mask + k * p.K : nullptr);
+        Sums<T, 1> by;
+        shares<T, 1>(row_.at(0), 1, p.K, p.cell_norm, p.mask ? p.mask + k * p.K : nullptr, &by);
+        return by;
     }
 };
 

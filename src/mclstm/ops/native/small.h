@@ -1,9 +1,11 @@
-// The recurrence for small models whose R does not change: all weights, and a vector of gradients for each, fit in L1.
+// The recurrence for small models: all weights, and a vector of gradients for each, fit in L1.
 //
 // Samples lie in the lanes, as in worker.h; but the gradients of weights are summed lane by lane, and the lanes added up once a
 // member: no transposition, no product along samples. Static inputs count as auxiliary ones that do not change.
 
 #pragma once
+
+#include <vector>
 
 #include "product.h"
 #include "shares.h"
@@ -21,16 +23,16 @@ class Small {
     static constexpr Index MOST = 640;    // vectors of gradients
 
     static bool fits(const Call &call) {
-        return call.form != DYNAMIC && call.K <= 16 && (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST;
+        return call.K <= 16 && Rows<T>::count(call) * call.K * (call.F + 1) + call.K * call.K <= MOST;
     }
 
     Small(const Call &call, Index first, Index last, bool backward)
-        : p(call), M(call.M), K(call.K), F(call.F), first_(first), last_(last), rows_((M + 1) * K),
+        : p(call), M(call.M), K(call.K), F(call.F), G(Rows<T>::count(call)), first_(first), last_(last), rows_(G * K),
           blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))), fixed(call), fallback((M + K) * K), base(rows_ * N),
           c(blocks_ * K * N), z(blocks_ * F * N), u(blocks_ * (M + K) * N), m(blocks_ * K * N), o(K * N), L(rows_ * N), live(N),
           dc(backward ? blocks_ * K * N : 0), dh(backward ? blocks_ * K * N : 0), g(backward ? K * N : 0),
           q(backward ? blocks_ * (M + K) * N : 0), dz(backward ? blocks_ * F * N : 0), ds(backward ? blocks_ * call.S * N : 0),
-          dW(backward ? rows_ * F * V : 0), db(backward ? rows_ * V : 0), dR(backward ? K * K * V : 0) {
+          dW(backward ? rows_ * F * V : 0), db(backward ? rows_ * V : 0), dR(backward ? K * K * V : 0), by_(size_t(G)) {
         fallback_rows<T>(p, fallback);
     }
 
@@ -73,12 +75,13 @@ class Small {
 
    private:
     const Call &p;
-    const Index M, K, F;
+    const Index M, K, F, G;
     Index first_, last_, rows_, blocks_;
     Index member_ = 0, start_ = 0, count_ = 0;
     Fixed<T> fixed;
     // dW, db and dR have one vector for each weight; base, o, L, live and g belong to one block; all others are [block][row][N].
     Buffer<T> fallback, base, c, z, u, m, o, L, live, dc, dh, g, q, dz, ds, dW, db, dR;
+    std::vector<Sums<T, W>> by_;
     Vec total_[W];
 
     // This tile's samples of a view, in blocks of `rows` rows, and back; lanes without a sample stay as they are.
@@ -119,18 +122,19 @@ class Small {
         if (p.sees_mass) std::memcpy(features + (F - M) * W, mass, size_t(M * N) * sizeof(T));
         for (int w = 0; w < W && p.sees_state; ++w) normalise_state(mass + M * W + w, features + (p.A + p.S) * W + w, w);
         const Rows<T> rows(p, member_);
-        const Index last = M * K * N;
         product<T, W, 0>(M * K, 1, F, {rows.W(0), F, 0, 1}, features, W, base.at(0), L.at(0), W);
-        product<T, W, 0>(K, 1, F, {rows.W(M), F, 0, 1}, features, W, base.at(last), L.at(last), W);
-        open(K * W, L.at(last), o.at(0));
+        if (p.form == DYNAMIC) product<T, W, 0>(K * K, 1, F, {rows.W(M), F, 0, 1}, features, W, base.at(M * K * N), L.at(M * K * N), W);
+        product<T, W, 0>(K, 1, F, {rows.W(G - 1), F, 0, 1}, features, W, base.at(outlet()), L.at(outlet()), W);
+        open(K * W, L.at(outlet()), o.at(0));
         std::memset(moved, 0, size_t(K * N) * sizeof(T));
-        if (p.form == STATIC)
-            product<T, W, 1>(K, 1, K, {fixed.R, 1, 0, K}, mass + M * W, W, moved, moved, W);
-        else
-            std::memcpy(moved, mass + M * W, size_t(K * N) * sizeof(T));
+        if (p.form == STATIC) product<T, W, 1>(K, 1, K, {fixed.R, 1, 0, K}, mass + M * W, W, moved, moved, W);
+        if (p.form == IDENTITY) std::memcpy(moved, mass + M * W, size_t(K * N) * sizeof(T));
     }
 
+    Index outlet() const { return (G - 1) * K * N; }  // where the logits of the output gate lie
+
     static void open(Index count, const Vec *logits, Vec *gates) {
+#pragma GCC unroll 4
         for (Index k = 0; k < count; ++k) gates[k] = sigmoid_of<T>(logits[k]);
     }
 
@@ -147,19 +151,23 @@ class Small {
         total_[w] = sum;
     }
 
-    Sums<T, W> share(Index f, Index b) {
-        Vec *row = L.at(f * K * N);
-        const Sums<T, W> by = shares<T, W>(row, K, p.input_norm, nullptr);
-        share_out<T, W>(u.at((b * (M + K) + f) * N), row, by, K, p.input_norm, fallback + f * K, m.at(b * K * N));
-        return by;
+    // All logits become shares of the mass, which goes to m.
+    void share(Index b) {
+        Vec *cells = L.at(M * K * N), *mass = u.at(b * (M + K) * N), *to = m.at(b * K * N);
+        shares<T, W>(L.at(0), M, K, p.input_norm, nullptr, by_.data());
+        shares<T, W>(cells, shared(), K, p.cell_norm, p.mask, by_.data() + M);
+        share_out<T, W>(mass, L.at(0), by_.data(), M, K, p.input_norm, fallback, to);
+        share_out<T, W>(mass + M * W, cells, by_.data() + M, shared(), K, p.cell_norm, fallback + M * K, to);
     }
+
+    Index shared() const { return G - 1 - M; }
 
     void step(Index t) {
         read(p.a, t, p.A, z, F);
         read(p.x, t, M, u, M + K);
         for (Index b = 0; b < blocks(); ++b) {
             prepare(t, b);
-            for (Index f = 0; f < M; ++f) share(f, b);
+            share(b);
             leave(m.at(b * K * N), c.at(b * K * N));
         }
         if (p.h.data) write(m, K, K, p.h, t);
@@ -197,12 +205,11 @@ class Small {
         prepare(t, b);
         if (p.valid) keep_live(dh.at(b * K * N), K);
         worth(dh.at(b * K * N), dc.at(b * K * N));
+        share(b);
+        share_back<T, W>(u.at(mass), L.at(0), by_.data(), M, K, p.input_norm, fallback, g.at(0), q.at(mass));
+        share_back<T, W>(u.at(mass + M * N), L.at(M * K * N), by_.data() + M, shared(), K, p.cell_norm, fallback + M * K, g.at(0), q.at(mass + M * N));
         cells_back(u.at(mass + M * N), q.at(mass + M * N), dc.at(b * K * N));
-        for (Index f = 0; f < M; ++f) {
-            const Sums<T, W> by = share(f, b);
-            share_back<T, W>(u.at(mass + f * N), L.at(f * K * N), by, K, p.input_norm, fallback + f * K, g.at(0), q.at(mass + f * N));
-        }
-        multiply(K * W, m.at(b * K * N), o.at(0), L.at(M * K * N));
+        multiply(K * W, m.at(b * K * N), o.at(0), L.at(outlet()));
         sum_up(z.at(b * F * N));
         if (p.sees_state || p.sees_mass || p.da.data || p.ds.data) features_back(b);
     }
@@ -213,7 +220,7 @@ class Small {
 
     // g = dL/dm; the output gate makes room for what m must be multiplied with to be the gradient of its logits.
     void worth(const Vec *down, const Vec *later) {
-        const Vec *here = live.at(0), *logit = L.at(M * K * N);
+        const Vec *here = live.at(0), *logit = L.at(outlet());
         Vec *gates = o.at(0), *to = g.at(0);
         for (Index k = 0, cells = K; k < cells; ++k)
             for (int w = 0; w < W; ++w) {
@@ -230,9 +237,8 @@ class Small {
             std::memset(value, 0, size_t(K * N) * sizeof(T));
             product<T, W, 0>(K, 1, K, {fixed.R, K, 0, 1}, g.at(0), W, value, value, W);
             lane_products<T, W>(K, K, mass, g.at(0), dR.at(0));
-        } else {
-            std::memcpy(value, g.at(0), size_t(K * N) * sizeof(T));
         }
+        if (p.form == IDENTITY) std::memcpy(value, g.at(0), size_t(K * N) * sizeof(T));
         const Vec *here = live.at(0);
         for (Index k = 0, cells = K; k < cells; ++k)
             for (int w = 0; w < W; ++w) to[k * W + w] = value[k * W + w] * here[w] + to[k * W + w] * (T(1) - here[w]);
@@ -255,7 +261,8 @@ class Small {
         Vec *to = dz.at(b * F * N), *value = q.at(b * (M + K) * N), *mass = u.at((b * (M + K) + M) * N);
         std::memset(to, 0, size_t(F * N) * sizeof(T));
         product<T, W, 0>(F, 1, M * K, {rows.W(0), 1, 0, F}, L.at(0), W, to, to, W);
-        product<T, W, 0>(F, 1, K, {rows.W(M), 1, 0, F}, L.at(M * K * N), W, to, to, W);
+        if (p.form == DYNAMIC) product<T, W, 0>(F, 1, K * K, {rows.W(M), 1, 0, F}, L.at(M * K * N), W, to, to, W);
+        product<T, W, 0>(F, 1, K, {rows.W(G - 1), 1, 0, F}, L.at(outlet()), W, to, to, W);
         const Vec *state = z.at((b * F + p.A + p.S) * N);
         for (int w = 0; w < W; ++w) {
             if (p.sees_state)

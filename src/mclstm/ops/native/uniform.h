@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <vector>
+
 #include "product.h"
 #include "shares.h"
 
@@ -44,7 +46,7 @@ class Uniform {
           z(F * N), L(rows_ * N), shared(K * N), unit(N), gates(call.T * rows_), u(blocks_ * M * N), c(blocks_ * K * N), m(blocks_ * K * N),
           none(K * N), dc(backward ? blocks_ * K * N : 0), dh(backward ? blocks_ * K * N : 0), g(backward ? K * N : 0), q(backward ? blocks_ * M * N : 0),
           dgates(backward ? call.T * rows_ : 0), sums(backward ? rows_ * V : 0), dW(backward ? rows_ * F * V : 0),
-          db(backward ? rows_ * V : 0), dR(backward ? K * K * V : 0) {
+          db(backward ? rows_ * V : 0), dR(backward ? K * K * V : 0), by_(size_t(M)) {
         fallback_rows<T>(p, fallback);
         unit.fill(T(1));
     }
@@ -95,6 +97,7 @@ class Uniform {
     // With steps in the lanes: base, z, L, shared. Without lanes: gates and dgates (T, M + 1, K). Sums, dW, db, dR have one vector for
     // each entry, g and none belong to a block of samples, all others are [block][row][N].
     Buffer<T> fallback, base, z, L, shared, unit, gates, u, c, m, none, dc, dh, g, q, dgates, sums, dW, db, dR;
+    std::vector<Sums<T, W>> by_;
 
     void read(const View &view, Index t, Index width, T *to) {
         if (width) load<T, N>(Place<T>(view, member_, t, start_), count_, width, to, width * N);
@@ -133,11 +136,12 @@ class Uniform {
 
     void gates_of(Index t) {
         const Index steps = logits(t);
+        shares<T, W>(L.at(0), M, K, p.input_norm, nullptr, by_.data());
         for (Index f = 0; f <= M; ++f) {
             Vec *row = L.at(f * K * N);
             shared.clear();
             if (f < M)
-                share_out<T, W>(unit.at(0), row, shares<T, W>(row, K, p.input_norm, nullptr), K, p.input_norm, fallback + f * K, shared.at(0));
+                share_out<T, W>(unit.at(0), row, &by_[size_t(f)], 1, K, p.input_norm, fallback + f * K, shared.at(0));
             else
                 for (Index k = 0; k < K * W; ++k) shared.at(0)[k] = sigmoid_of<T>(row[k]);
             for (Index n = 0; n < steps; ++n)
@@ -147,15 +151,13 @@ class Uniform {
 
     void gates_back(Index t) {
         const Index steps = logits(t);
+        shares<T, W>(L.at(0), M, K, p.input_norm, nullptr, by_.data());
         for (Index f = 0; f <= M; ++f) {
             Vec *row = L.at(f * K * N), *worth = shared.at(0), value[W];
             shared.clear();
             for (Index n = 0; n < steps; ++n)
                 for (Index k = 0; k < K; ++k) shared[k * N + n] = dgates[(t + n) * rows_ + f * K + k];
-            if (f < M) {
-                const Sums<T, W> by = shares<T, W>(row, K, p.input_norm, nullptr);
-                share_back<T, W>(unit.at(0), row, by, K, p.input_norm, fallback + f * K, worth, value);
-            }
+            if (f < M) share_back<T, W>(unit.at(0), row, &by_[size_t(f)], 1, K, p.input_norm, fallback + f * K, worth, value);
             for (Index k = 0; k < K * W && f == M; ++k) {
                 const Vec gate = sigmoid_of<T>(row[k]);
                 row[k] = row[k] < Exp<T>::sigmoid_floor ? Vec{} : worth[k] * gate * (T(1) - gate);

@@ -204,8 +204,9 @@ class Worker {
     Sums<T, W> share(Index row, Index b) {
         logits(row, b);
         Vec *at = L.at(b * p.K * N);
-        const Sums<T, W> by = shares<T, W>(at, p.K, kind(row), p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr);
-        share_out<T, W>(u.at((b * (p.M + p.K) + row) * N), at, by, p.K, kind(row), fallback + row * p.K, m.at(b * p.K * N));
+        Sums<T, W> by;
+        shares<T, W>(at, 1, p.K, kind(row), p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr, &by);
+        share_out<T, W>(u.at((b * (p.M + p.K) + row) * N), at, &by, 1, p.K, kind(row), fallback + row * p.K, m.at(b * p.K * N));
         return by;
     }
 
@@ -263,7 +264,7 @@ class Worker {
             for (Index b = 0; b < blocks_; ++b) {
                 const Sums<T, W> by = share(row, b);
                 const Index at = (b * (p.M + p.K) + row) * N;
-                share_back<T, W>(u.at(at), L.at(b * p.K * N), by, p.K, kind(row), fallback + row * p.K, g.at(b * p.K * N), q.at(at));
+                share_back<T, W>(u.at(at), L.at(b * p.K * N), &by, 1, p.K, kind(row), fallback + row * p.K, g.at(b * p.K * N), q.at(at));
             }
             product_back(row);
         }
