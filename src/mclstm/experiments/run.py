@@ -73,7 +73,7 @@ def run(
     drawn = []
     for title, figure in figures.items():
         for form in ("svg", "png"):
-            drawn.append(folder / f"{title}.{form}")
+            drawn.append((kept / name if kept else folder) / f"{title}.{form}")
             write_bytes_atomic(drawn[-1], rendered(figure, form))
     if reading:
         path = (kept / name if kept else folder) / f"{options.protocol}-reading.json"

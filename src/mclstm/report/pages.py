@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mclstm.report.arithmetic_blocks import ARITHMETIC
 from mclstm.report.lengths import length_page, length_svg, length_switches
 
 __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
@@ -79,6 +80,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "properties": properties,
     "long-run": long_run,
     "kills": kills,
+    **ARITHMETIC,
     "mnist-sum-stated": partial(length_page, protocol="stated"),
     "mnist-sum-published": partial(length_page, protocol="published"),
     "mnist-sum-switches": length_switches,
