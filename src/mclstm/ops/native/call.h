@@ -66,31 +66,36 @@ struct Place {
 };
 
 // From memory to lanes and back: `width` rows of N lanes a block, blocks `apart` elements from each other; `count` samples.
+// Row by row, which is the order of memory where samples lie beside each other; whole vectors there, for smaller pieces would
+// have to be put together when they are read.
 template <class T, Index N>
 void load(const Place<T> &from, Index count, Index width, T *to, Index apart) {
-    for (Index first = 0; first < count; first += N, to += apart) {
-        const Index lanes = std::min(N, count - first);
-        for (Index k = 0; k < width; ++k) {
-            const T *source = from.data + first * from.sample + k * from.entry;
-            if (from.sample == 1 && lanes == N)
-                std::memcpy(to + k * N, source, size_t(N) * sizeof(T));
-            else
-                for (Index n = 0; n < lanes; ++n) to[k * N + n] = source[n * from.sample];
-        }
+    typedef typename Lanes<T>::Vec Vec;
+    const Index sample = from.sample, whole = sample == 1 ? count / N : 0;
+    for (Index k = 0; k < width; ++k) {
+        const T *source = from.data + k * from.entry;
+        T *target = to + k * N;
+        for (Index b = 0; b < whole; ++b, source += N, target += apart)
+            for (Index n = 0; n < N; n += Lanes<T>::V) *reinterpret_cast<Vec *>(target + n) = unaligned(source + n);
+        for (Index first = whole * N; first < count; first += N, source += N * sample, target += apart)
+            for (Index n = 0; n < std::min(N, count - first); ++n) target[n] = source[n * sample];
     }
 }
 
 template <class T, Index N>
 void store(const T *from, Index apart, Index count, Index width, const Place<T> &to) {
-    for (Index first = 0; first < count; first += N, from += apart) {
-        const Index lanes = std::min(N, count - first);
-        for (Index k = 0; k < width; ++k) {
-            T *target = to.data + first * to.sample + k * to.entry;
-            if (to.sample == 1 && lanes == N)
-                std::memcpy(target, from + k * N, size_t(N) * sizeof(T));
-            else
-                for (Index n = 0; n < lanes; ++n) target[n * to.sample] = from[k * N + n];
-        }
+    typedef typename Lanes<T>::Vec Vec;
+    const Index sample = to.sample, whole = sample == 1 ? count / N : 0;
+    for (Index k = 0; k < width; ++k) {
+        const T *source = from + k * N;
+        T *target = to.data + k * to.entry;
+        for (Index b = 0; b < whole; ++b, source += apart, target += N)
+            for (Index n = 0; n < N; n += Lanes<T>::V) {
+                const Vec lanes = *reinterpret_cast<const Vec *>(source + n);
+                std::memcpy(target + n, &lanes, sizeof(lanes));
+            }
+        for (Index first = whole * N; first < count; first += N, source += apart, target += N * sample)
+            for (Index n = 0; n < std::min(N, count - first); ++n) target[n * sample] = source[n];
     }
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "philox.h"
+#include "small.h"
+#include "uniform.h"
 #include "worker.h"
 
 #ifndef MCLSTM_SOURCE
@@ -58,10 +60,17 @@ void run(const Call &call, bool backward) {
     for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
+template <class T, int W>
+void chosen(const Call &call, bool backward) {
+    if (Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
+    if (call.B > 1 && Small<T, W>::fits(call)) return run<Small<T, W>>(call, backward);
+    run<Worker<T, W>>(call, backward);
+}
+
 template <class T>
 int guarded(const Call &call, bool backward) {
     try {
-        call.B > Lanes<T>::V ? run<Worker<T, 2>>(call, backward) : run<Worker<T, 1>>(call, backward);
+        call.B > Lanes<T>::V ? chosen<T, 2>(call, backward) : chosen<T, 1>(call, backward);
         return 0;
     } catch (const std::bad_alloc &) {
         return 1;

@@ -115,6 +115,13 @@ inline typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>:
 }
 
 template <class T>
+inline typename Lanes<T>::Vec unaligned(const T *from) {
+    typename Lanes<T>::Vec lanes;
+    std::memcpy(&lanes, from, sizeof(lanes));
+    return lanes;
+}
+
+template <class T>
 inline T total_of(const typename Lanes<T>::Vec &lanes) {
     T sum = 0;
     for (Index lane = 0; lane < Lanes<T>::V; ++lane) sum += lanes[lane];

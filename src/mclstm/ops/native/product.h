@@ -97,13 +97,6 @@ void outer_product(Index count, Index parts, Index steps, Coefficients<T> by, co
     if (columns - w == 1) product<T, 1, STRIDE>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
 }
 
-template <class T>
-inline typename Lanes<T>::Vec unaligned(const T *from) {
-    typename Lanes<T>::Vec lanes;
-    std::memcpy(&lanes, from, sizeof(lanes));
-    return lanes;
-}
-
 // For one sample: to[k * apart] = from[k * apart] + W_k z, W (K, F), lanes along the features; every weight is read once.
 template <class T>
 __attribute__((noinline)) void dots(Index K, Index F, const T *W, const T *z, const T *from, T *to, Index apart) {
@@ -147,6 +140,28 @@ __attribute__((noinline)) void dots_back(Index K, Index F, const T *W, const T *
         }
         for (; f < F; ++f)
             for (Index r = 0; r < H; ++r) dz[f] += by[r] * row[r][f];
+    }
+}
+
+// to[k, j] += x[k] y[j], lane by lane, the W vectors of a block added up; for results that fit in L1.
+template <class T, int W>
+inline void lane_products(Index rows, Index columns, const typename Lanes<T>::Vec *x, const typename Lanes<T>::Vec *y, typename Lanes<T>::Vec *to) {
+    typedef typename Lanes<T>::Vec Vec;
+    Index k = 0;
+    for (; k + 2 <= rows; k += 2, x += 2 * W, to += 2 * columns)
+        for (Index j = 0; j < columns; ++j) {
+            Vec one = to[j], other = to[columns + j];
+            for (int w = 0; w < W; ++w) {
+                one += x[w] * y[j * W + w];
+                other += x[W + w] * y[j * W + w];
+            }
+            to[j] = one;
+            to[columns + j] = other;
+        }
+    for (Index j = 0; j < columns && k < rows; ++j) {
+        Vec one = to[j];
+        for (int w = 0; w < W; ++w) one += x[w] * y[j * W + w];
+        to[j] = one;
     }
 }
 
