@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from mclstm.data.season import SEASON, with_season
 from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
+from mclstm.evaluation.afresh import simulate_afresh, with_restarts
 from mclstm.evaluation.predictions import as_netcdf as as_netcdf
 from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
@@ -30,10 +32,10 @@ from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_a
 from mclstm.training.checkpoint import model_hash
 from mclstm.training.folder import RunFolder
 from mclstm.training.loop import fit, planned_updates
-from mclstm.training.progress import showing
+from mclstm.training.progress import Shown, showing
 from mclstm.training.state import load_weights
 
-__all__ = ["Evaluated", "Loaded", "Opened", "evaluate", "load_run", "open_run", "resume", "train"]
+__all__ = ["Evaluated", "Loaded", "Opened", "evaluate", "load_run", "open_run", "resume", "train", "train_at"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,24 @@ class Evaluated(NamedTuple):
 
 def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
     """Begin a run in a new folder below `root` and train it to the end."""
+    series, found = _prepared(config)
+    run = _begun(RunFolder.create(root, config.name), config, series, found)
+    return _fit(run, partial(showing, quiet=quiet))
+
+
+def train_at(path: Path, config: Config, shown: Shown, stop: Callable[[], int | None]) -> RunFolder:
+    """The run in this very folder, to its end: begun if there is none yet, else gone on with as it began.
+
+    shown: shows how far it is; stop: is asked for the number of a signal to stop for.
+    """
+    if RunFolder(path).config.is_file():
+        return _fit(load_run(path), shown, stop)
+    series, found = _prepared(config)
+    return _fit(_begun(RunFolder.at(path), config, series, found), shown, stop)
+
+
+def _prepared(config: Config) -> tuple[xr.Dataset, dict[str, Moment]]:
+    """The data of a run and the moments of its training period; refuses what could not be trained on."""
     series = read_series(config, require_target=True)
     # Before the training and not after it: a period that no site covers cannot be simulated.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
@@ -73,16 +93,20 @@ def train(config: Config, root: Path, *, quiet: bool = False) -> RunFolder:
     found = moments(series.isel(time=slice(first, after)))
     if config.model.name == "mclstm" and config.model.head in ("sum", "mcfc"):
         require_balance(series)
-    folder = RunFolder.create(root, config.name)
+    return series, found
+
+
+def _begun(folder: RunFolder, config: Config, series: xr.Dataset, found: dict[str, Moment]) -> Loaded:
+    """All that a run is made of on disk; the config last, for a folder that has one is a run."""
     write_text_atomic(folder.moments, json.dumps(found, indent=1) + "\n")
     write_text_atomic(folder.manifest, json.dumps(manifest(series, config.data.path), indent=1) + "\n")
     write_text_atomic(folder.config, dump_config(config))
-    return _fit(load_run(folder.path, series), quiet)
+    return load_run(folder.path, series)
 
 
 def resume(path: Path, *, quiet: bool = False) -> RunFolder:
     """Go on with a run in place; one that is finished stays as it is."""
-    return _fit(load_run(path), quiet)
+    return _fit(load_run(path), partial(showing, quiet=quiet))
 
 
 def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evaluated:
@@ -93,7 +117,7 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
     where = span(run.series, period, split)
-    predictions = simulate(run.model, run.data, run.series, where, warmup_of(run.config)).predictions
+    predictions = _simulated(run, where)
     scores = score_table(predictions, run.config.evaluation.metrics)
     balance = balance_table(predictions)
     target = run.folder.evaluation(split)
@@ -174,7 +198,7 @@ def warmup_of(config: Config) -> int:
     return training.warmup if training.scheme == "sequence" else training.length - 1
 
 
-def _fit(run: Loaded, quiet: bool) -> RunFolder:
+def _fit(run: Loaded, shown: Shown, stop: Callable[[], int | None] = lambda: None) -> RunFolder:
     training, folder = run.config.training, run.folder
     options = training.model_dump(exclude={"optimiser", "threads"})
     first = span(run.series, run.config.periods.train_pair, "train")
@@ -185,11 +209,11 @@ def _fit(run: Loaded, quiet: bool) -> RunFolder:
         folder.note(f"{len(silent)} sites have no window and teach nothing: {', '.join(silent[:20])}")
     total = planned_updates(count, training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
-    with showing(total, run.config.name, quiet) as show:
+    with shown(total, run.config.name) as show:
         done = fit(
             run.model, run.data, first, folder.path,
             validate=_validation(run), show=show, model_hash=run.model_hash,
-            place=place_in(run.series), **options,
+            place=place_in(run.series), stop=stop, **options,
         )  # fmt: skip
     folder.note(
         f"finished after {done.update} updates" + ("" if done.best is None else f", best {done.best:.4f}")
@@ -208,4 +232,17 @@ def _validation(run: Loaded) -> Callable[[], float] | None:
     if period is None:
         return None
     where = span(run.series, period, "validation")
-    return lambda: median_score(simulate(run.model, run.data, run.series, where, warmup_of(run.config))[0])
+    return lambda: median_score(_simulated(run, where, stores=False))
+
+
+def _simulated(run: Loaded, where: tuple[int, int], stores: bool = True) -> xr.Dataset:
+    """The period as the config wants it simulated; the stores are always those of a run straight through."""
+    given, restart = (
+        (run.model, run.data, run.series, where, warmup_of(run.config)),
+        run.config.evaluation.restart,
+    )
+    afresh = None if restart is None else simulate_afresh(*given, restart)
+    if afresh is not None and not stores:
+        return afresh
+    through = simulate(*given, stores=stores).predictions
+    return through if afresh is None else with_restarts(through, afresh)

@@ -9,6 +9,7 @@ import torch
 
 from mclstm import pipeline
 from mclstm.cli.main import main
+from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
 from mclstm.experiments.victim import begun
 from mclstm.training import checkpoint, journal
@@ -38,10 +39,13 @@ def poisoned(run: Path, name: str, value: float) -> None:
     config.write_text(config.read_text().replace("updates: 4\n", "updates: 14\n"))
 
 
+@pytest.mark.parametrize("warmup_gradient", [True, False])
 @pytest.mark.parametrize("name", POISONS)
-def test_a_poisoned_weight(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_poisoned_weight(
+    name: str, warmup_gradient: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model, weight, value, place = POISONS[name]
-    run = trained(tmp_path, model, updates=4)
+    run = trained(tmp_path, model, updates=4, warmup_gradient=warmup_gradient)
     poisoned(run, weight, value)
     last = run / "checkpoints/last.safetensors"
     before = last.read_bytes()
@@ -62,8 +66,8 @@ def check_repeats(run: Path, said: str) -> None:
     step = repeat_failure(run / "nan.safetensors", loaded.model, loaded.model_hash)
     assert not step.finite
     tensors, about = checkpoint.load(run / "nan.safetensors")
-    batch = type("Kept", (), {name: tensors[f"batch.{name}"] for name in ("site", "start")})
-    assert step.first_bad(batch, pipeline.place_in(loaded.series)) in said  # type: ignore[arg-type]
+    batch = Batch(*(tensors[f"batch.{name}"] for name in Batch._fields))
+    assert step.first_bad(batch, pipeline.place_in(loaded.series)) in said
     assert about["update"] == 5
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mclstm import MCLSTM, ConservationError
-from support.variants import EVERY, VARIANTS, build, inputs
+from support.variants import ABLATIONS, EVERY, VARIANTS, build, inputs
 
 
 def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
@@ -32,6 +32,18 @@ def test_two_halves_equal_one_whole(name: str, cut: int) -> None:
     h_2, c_2 = layer(x[cut:], a[cut:], c_1, static=static)
     assert torch.equal(torch.cat([h_1, h_2]), h)
     assert torch.equal(c_2, c)
+
+
+@pytest.mark.parametrize("part", ABLATIONS)
+def test_an_ablation_goes_on_from_its_own_state_negative_or_not(part: str) -> None:
+    layer = build("hydrology", not_conserving=(part,))
+    x, a, static = inputs(9)
+    h, c = layer(x, a, static=static)
+    h_1, c_1 = layer(x[:4], a[:4], static=static)
+    h_2, c_2 = layer(x[4:], a[4:], c_1, static=static)
+    assert torch.equal(torch.cat([h_1, h_2]), h)
+    assert torch.equal(c_2, c)
+    assert bool((c < 0).any()) is (part == "redistribution")
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -53,6 +53,7 @@ def brook_file(folder: Path, **training: Any) -> Path:
 
 def trained(folder: Path, model: dict[str, Any] | None = None, **training: Any) -> Path:
     """The folder of a run that came to its end."""
+    folder.mkdir(parents=True, exist_ok=True)
     data = brook(folder / "brook.csv")
     config = check_config(brook_config(data, model, **training))
     return pipeline.train(config, folder / "runs", quiet=True).path

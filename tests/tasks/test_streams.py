@@ -4,13 +4,33 @@ import numpy as np
 import pytest
 import torch
 
-from mclstm.tasks.streams import STREAMS, uniform
+from mclstm.ops.native.uniform import fill_uniform
+from mclstm.tasks.streams import STREAMS, fill_slowly, philox, uniform
+
+KNOWN = {  # counter, key and result of the generator's authors (Random123, kat_vectors)
+    "zeros": ([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+    "ones": ([0xFFFFFFFF] * 4, 2**64 - 1, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+    "pi": (
+        [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+        0x299F31D0_A4093822,
+        [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
+    ),
+}
 
 
-def test_same_numbers_as_numpy():
-    raw = np.random.Generator(np.random.Philox(key=[9, STREAMS["test"]], counter=0))
-    wanted = torch.from_numpy(raw.random(24, dtype=np.float32))
-    assert torch.equal(uniform([9], "test", 0, 1, (24,)).flatten(), wanted)
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_answers(name):
+    counter, key, wanted = KNOWN[name]
+    assert [int(word) for word in philox([np.uint64(word) for word in counter], key)] == wanted
+
+
+@pytest.mark.parametrize("numbers", [1, 4, 31, 33, 128, 1000, 1027])
+def test_kernel_and_numpy_give_the_same(numbers):
+    seeds, first = [0, 5, 2**40 + 3], 2**32 - 2
+    fast, slow = torch.empty(3, 4, numbers), torch.empty(3, 4, numbers)
+    assert fill_uniform(fast, seeds, 3, first), "the kernel is not built; run make env"
+    fill_slowly(slow, seeds, 3, first)
+    assert torch.equal(fast, slow)
 
 
 @pytest.mark.parametrize("shape", [(8,), (3, 7), (5, 10)])

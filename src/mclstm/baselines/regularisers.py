@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from mclstm.baselines.nac import NAC
+from mclstm.baselines.nalu import NALU
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 
@@ -74,6 +76,7 @@ def sparsity_penalty(model: nn.Module) -> Tensor:
 def sparsity_error(model: nn.Module) -> Tensor:
     """The largest distance of any weight from -1, 0 or 1, the paper's measure of a discrete solution.
 
+    Weights of all arithmetic units count, those of NAC and NALU as they meet the inputs.
     Result: scalar, or (E,) with members.
 
     >>> unit = NAU(2, 1)
@@ -81,7 +84,13 @@ def sparsity_error(model: nn.Module) -> Tensor:
     >>> sparsity_error(unit).item()
     0.25
     """
-    return torch.stack([distance(layer).amax(dim=-1) for layer in layers_of(model)]).amax(dim=0).detach()
+    units = [layer for layer in model.modules() if isinstance(layer, NAC | NALU | NAU | NMU)]
+    if not units:
+        raise ValueError("The model has no arithmetic unit; there is no sparsity to ask for.")
+    sizes = [
+        unit.weight().detach().abs().flatten(start_dim=0 if unit.members is None else 1) for unit in units
+    ]
+    return torch.stack([torch.minimum(W, (1.0 - W).abs()).amax(dim=-1) for W in sizes]).amax(dim=0)
 
 
 @torch.no_grad()

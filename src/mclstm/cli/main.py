@@ -20,7 +20,7 @@ from mclstm.errors import (
 
 __all__ = ["VERBS", "main"]
 
-# verb: (module with a function of the verb's name, what it does)
+# verb: (module with a function of the verb's name, - as _; what it does)
 VERBS = {
     "demo": ("mclstm.cli.demo", "train on the river Fulda and compare with an LSTM, in a few minutes"),
     "check": ("mclstm.cli.check", "examine data: gaps, duplicates, sentinels, units, missing values"),
@@ -30,6 +30,9 @@ VERBS = {
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run"),
     "bench": ("mclstm.cli.bench", "time and memory beside the peers and the limit of this machine"),
+    "experiment": ("mclstm.cli.experiment", "make a table of the paper again"),
+    "report": ("mclstm.cli.report", "compare models: table, tests, map, water balance, snow"),
+    "import-nh": ("mclstm.cli.import_nh", "write a config from one of neuralhydrology"),
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 
@@ -66,7 +69,7 @@ def _run(verb: str, words: list[str]) -> int:
 
     module, _ = VERBS[verb]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command(verb)(getattr(import_module(module), verb))
+    app.command(verb)(getattr(import_module(module), verb.replace("-", "_")))
     try:
         code = app(words, prog_name=f"mclstm {verb}", standalone_mode=False)
         return code if isinstance(code, int) else 0

@@ -43,6 +43,8 @@ class TrainingConfig(BaseModel):
     """The steps of a window."""
     warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 365
     """The first steps of a window, which fill the cells and are not scored; only for the scheme sequence."""
+    warmup_gradient: bool = True
+    """Let the gradient flow through the warm-up; false stops it there, which about halves an update."""
     stride: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """The steps between the starts of two windows; null takes as many as are scored."""
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 256
@@ -84,6 +86,11 @@ class TrainingConfig(BaseModel):
             raise ValueError(
                 f"leaves no step to score: warmup {self.warmup} >= length {self.length}. Lower warmup."
             )
+        if self.scheme == "last" and not self.warmup_gradient:
+            raise ValueError(
+                "has warmup_gradient: false, which would leave the gradient of one step, for the scheme last "
+                "has no warm-up. Remove it, or set scheme: sequence."
+            )
         return self
 
 
@@ -106,3 +113,5 @@ class EvaluationConfig(BaseModel):
         "mae",
     ]
     """The scores of each site."""
+    restart: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Simulate afresh, from empty stores and with the warm-up, every so many steps; null runs through."""

@@ -20,10 +20,10 @@ Arrays = dict[str, NDArray[np.float64]]
 DIMS = ("site", "time")
 
 
-def measured(model: nn.Module, output: Output) -> dict[str, Tensor]:
-    """What is kept of one run, each (T, B, ...) float64."""
+def measured(model: nn.Module, output: Output, stores: bool = True) -> dict[str, Tensor]:
+    """What is kept of one run, each (T, B, ...) float64; the stores only if they are wanted."""
     kept = {"simulated": output.y[..., : len(model.targets)].double()}  # type: ignore[arg-type]
-    if output.x is None or output.h is None or output.c is None:
+    if not stores or output.x is None or output.h is None or output.c is None:
         return kept
     return kept | {
         "entered": output.x.double().sum(-1),

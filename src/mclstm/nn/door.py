@@ -144,7 +144,7 @@ def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) ->
     require_rows("c0", c0, (batch, gates.hidden_size), layout, "give the stored mass of every cell")
     value = like_weights("c0", c0, gates.b_o)
     value = value.unsqueeze(0) if layout.unbatched else value
-    require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.signed)
+    require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.negative_cells)
     return value
 
 

@@ -9,6 +9,9 @@ again; m is h + c. With g = dL/dm and q_k = dL/du_k
 
     q_k = sum_j A_kj g_j / n_k          dL/dA_kj = (u_k / n_k) (g_j - q_k)
 
+The ablations are rows that are not normalised: n_k = 1, and dL/dA_kj = u_k g_j. If outflow is not taken from
+the cells, m is c.
+
 Everything leads with E, the members of an ensemble: their products are batched, the rest is elementwise.
 """
 
@@ -20,10 +23,12 @@ from torch.nn.functional import logsigmoid
 
 from mclstm.ops.normalise import bounded, sigmoid, sigmoid_floor
 from mclstm.ops.redistribution import fallback_rows, outer_logits
-from mclstm.ops.reference import Form, normalised_state
-from mclstm.ops.stacked import Stacked, shared_rows
+from mclstm.ops.reference import EMPTY_BATCH, Form, normalised_state
+from mclstm.ops.stacked import Stacked, row_kinds, shared_rows
 
 __all__ = ["Gradients", "backward", "forward"]
+
+ABLATED = ("plain", "linear")  # rows that are not normalised: logistic, or the logits themselves
 
 
 class Gradients(NamedTuple):
@@ -51,6 +56,9 @@ def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> 
 
     Where no graph is recorded, ReLU and softmax take the place of the logits: they are the largest tensor.
     """
+    if kind in ABLATED:
+        A = sigmoid(logits) if kind == "plain" else logits if mask is None else logits.masked_fill(~mask, 0.0)
+        return Shares(A, A.new_ones(A.shape[:-1]), None, fallback)
     if torch.is_grad_enabled() or kind == "sigmoid":  # of which the slope needs the logits
         logits = logsigmoid(bounded(logits)) if kind == "sigmoid" else bounded(logits)
     else:
@@ -86,12 +94,19 @@ def collected(g: Tensor, rows: Shares) -> Tensor:
 
 
 def write_logit_gradients(
-    out: Tensor, u: Tensor, g: Tensor, q: Tensor, rows: Shares, logits: Tensor, kind: str
+    out: Tensor, u: Tensor, g: Tensor, q: Tensor, rows: Shares, logits: Tensor, kind: str, mask: Tensor | None
 ) -> None:
     """dL/dlogits = dA/dlogits (u / n) (g - q): out, logits (E, B, N, K) · u, q (E, B, N) · g (E, B, K).
 
     In place, for these are the largest tensors of a step.
     """
+    if kind in ABLATED:
+        torch.mul(u.unsqueeze(-1), g.unsqueeze(-2), out=out)
+        if kind == "plain":
+            out.mul_(rows.A * (1.0 - rows.A) * (logits >= sigmoid_floor(logits.dtype)))
+        elif mask is not None:
+            out.masked_fill_(~mask, 0.0)
+        return
     w = u / rows.n
     w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
     torch.sub(g.unsqueeze(-2), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
@@ -105,12 +120,15 @@ def write_logit_gradients(
 
 def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
     """Back through c / |c|_1, straight through where the stores count as empty: dz, c, result (E, B, K)."""
-    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+    if form.state_norm == "batch":
+        total = c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH
+        return (dz - (dz * (c / total)).sum(dim=(-2, -1), keepdim=True) * c.sign()) / total
+    total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     stored = total > limits.tiny / limits.eps
     total = torch.where(stored, total, 1.0)
     inner = (dz * (c / total)).sum(dim=-1, keepdim=True)
-    return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.signed else 1.0)) / total
+    return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.negative_cells else 1.0)) / total
 
 
 class Recurrence:
@@ -120,6 +138,8 @@ class Recurrence:
         self.given, self.form = given, form
         cells = given.W.shape[2]
         self.sizes = given.x.shape[-1], shared_rows(form, cells), 1
+        self.input_kind, self.cell_kind = row_kinds(form)
+        self.leaves = "output" not in form.not_conserving  # whether outflow leaves the cells
         self.W = given.W.flatten(1, 2).transpose(1, 2).contiguous().transpose(1, 2)
         self.base = given.base.flatten(2)
         mask = given.mask
@@ -144,7 +164,7 @@ class Recurrence:
         return logits.view(*z.shape[:2], *self.given.W.shape[1:3]).split_with_sizes(self.sizes, dim=2)
 
     def input_shares(self, logits: Tensor) -> Shares:
-        return shares(logits, self.form.input_norm, self.even, None)
+        return shares(logits, self.input_kind, self.even, None)
 
     def cell_logits(self, logits: Tensor) -> Tensor:
         """The (E, B, K, K) logits of R, from the (E, B, K or 2, K) rows it has."""
@@ -154,7 +174,7 @@ class Recurrence:
         return outer_logits(logits[:, :, 0], logits[:, :, 1], self.given.fixed.unsqueeze(1))
 
     def cell_shares(self, logits: Tensor) -> Shares:
-        return shares(logits, self.form.redistribution_norm, self.stays, self.given.mask)
+        return shares(logits, self.cell_kind, self.stays, self.given.mask)
 
     def redistributed(self, c: Tensor, logits: Tensor) -> Tensor:
         """c R: c (E, B, K) -> (E, B, K)."""
@@ -172,7 +192,7 @@ def forward(given: Stacked, form: Form) -> tuple[Tensor, Tensor]:
         i, r, o = run.logits(run.features(t, c))
         m = run.redistributed(c, r) + shared_out(x, run.input_shares(i))
         h = sigmoid(o.squeeze(2)) * m
-        after = m - h
+        after = m - h if run.leaves else m
         if given.valid is not None:
             moves = given.valid[t].unsqueeze(-1)
             h, after = torch.where(moves, h, 0.0), torch.where(moves, after, c)
@@ -200,12 +220,12 @@ class Adjoint:
         i, r, o_logits = run.logits(z)
         di, dr, do = self.dlogits.split_with_sizes(run.sizes, dim=2)
         o = sigmoid(o_logits.squeeze(2))
-        g = dh * o + dc * (1.0 - o)
+        g = dh * o + (dc * (1.0 - o) if run.leaves else dc)
         falls = o_logits.squeeze(2) >= sigmoid_floor(o.dtype)
-        do.squeeze(2).copy_(m * (dh - dc) * o * (1.0 - o) * falls)
+        do.squeeze(2).copy_(m * (dh - dc if run.leaves else dh) * o * (1.0 - o) * falls)
         rows = run.input_shares(i)
         q_x = collected(g, rows)
-        write_logit_gradients(di, x, g, q_x, rows, i, self.form.input_norm)
+        write_logit_gradients(di, x, g, q_x, rows, i, run.input_kind, None)
         q_c = self.redistribution(c, g, r, dr)
         return q_c + self.features(t, c, z, q_x)
 
@@ -222,7 +242,7 @@ class Adjoint:
         q = collected(g, rows)
         outer = self.form.redistribution == "outer"
         out = torch.empty_like(full) if outer else dlogits
-        write_logit_gradients(out, c, g, q, rows, full, self.form.redistribution_norm)
+        write_logit_gradients(out, c, g, q, rows, full, run.cell_kind, self.given.mask)
         if outer:
             self.factors(logits, out, dlogits)
         return q
@@ -268,7 +288,8 @@ def backward(
             moves = given.valid[t].unsqueeze(-1)
             stays = torch.where(moves, 0.0, now)
             out, now = torch.where(moves, out, 0.0), torch.where(moves, now, 0.0)
-        now = adjoint.step(t, c[:, t], h[:, t] + c[:, t + 1], out, now)
+        m = h[:, t] + c[:, t + 1] if adjoint.run.leaves else c[:, t + 1]
+        now = adjoint.step(t, c[:, t], m, out, now)
         now = now if stays is None else now + stays
         now = now if dc is None else now + dc[:, t]
     dW, dbase = adjoint.dW.view_as(given.W), adjoint.dbase.view_as(given.base)

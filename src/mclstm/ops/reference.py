@@ -21,6 +21,9 @@ from mclstm.ops.redistribution import fallback_rows, outer_logits
 __all__ = ["Form", "Step", "Weights", "normalised_state", "sequence", "step", "steps"]
 
 
+EMPTY_BATCH = 1e-5  # what the published code adds to the sum it divides by
+
+
 class Form(NamedTuple):
     """Which MC-LSTM: the choices that are not tensors."""
 
@@ -31,6 +34,11 @@ class Form(NamedTuple):
     state_norm: str  # sample | batch
     not_conserving: tuple[str, ...]  # any of input, redistribution, output
     signed: bool  # mass may be negative
+
+    @property
+    def negative_cells(self) -> bool:
+        """Whether cells may be negative: given so, or made so by an R that is not normalised."""
+        return self.signed or "redistribution" in self.not_conserving
 
 
 class Weights(NamedTuple):
@@ -78,8 +86,8 @@ def normalised_state(c: Tensor, form: Form) -> Tensor:
     c, result: (B, K)
     """
     if form.state_norm == "batch":  # what the published hydrology code does; couples the samples of a batch
-        return c / (c.abs().sum() + 1e-5)
-    total = (c.abs() if form.signed else c).sum(dim=-1, keepdim=True)
+        return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
+    total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
     return c / torch.where(total > limits.tiny / limits.eps, total, 1.0)
 

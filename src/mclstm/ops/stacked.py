@@ -17,7 +17,7 @@ from mclstm.ops.normalise import normalise
 from mclstm.ops.redistribution import fallback_rows
 from mclstm.ops.reference import MEMBERS, Form, Weights
 
-__all__ = ["Stacked", "covered", "shared_rows", "stack"]
+__all__ = ["Stacked", "covered", "row_kinds", "shared_rows", "stack"]
 
 COVERED = ("dynamic", "static", "outer", "identity")
 
@@ -36,8 +36,16 @@ class Stacked(NamedTuple):
 
 
 def covered(form: Form) -> bool:
-    """Whether a form can be stacked: no module as redistribution, no ablation, no batch norm of states."""
-    return form.redistribution in COVERED and form.state_norm == "sample" and not form.not_conserving
+    """Whether a form can be stacked: no module as redistribution."""
+    return form.redistribution in COVERED
+
+
+def row_kinds(form: Form) -> tuple[str, str]:
+    """How rows of the input gate and of R are made of their logits; the ablations' rows sum to anything."""
+    return (
+        "plain" if "input" in form.not_conserving else form.input_norm,
+        "linear" if "redistribution" in form.not_conserving else form.redistribution_norm,
+    )
 
 
 def shared_rows(form: Form, cells: int) -> int:
@@ -89,6 +97,8 @@ def _fixed(weights: Weights, form: Form) -> Tensor | None:
     if form.redistribution != "static":
         return None
     assert B_r is not None
+    if "redistribution" in form.not_conserving:
+        return B_r if mask is None else B_r.masked_fill(~mask, 0.0)
     everywhere = torch.ones_like(B_r[0], dtype=torch.bool)
     fallback = fallback_rows(everywhere if mask is None else mask, B_r.dtype)
     return normalise(B_r, form.redistribution_norm, fallback, mask)

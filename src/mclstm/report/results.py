@@ -9,10 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mclstm.evaluation.statistics import Interval
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.folder import environment
+from mclstm.training.journal import without_nan
 
-__all__ = ["row", "save_results"]
+__all__ = ["Claim", "Row", "claim", "interval_row", "merged", "row", "save_results"]
+
+Row = dict[str, Any]
+Claim = dict[str, Any]
 
 
 Spread = Literal["range", "quartiles"]
@@ -26,37 +31,79 @@ def row(
     values: Sequence[float],
     paper: float | None = None,
     spread: Spread = "range",
-) -> dict[str, Any]:
+) -> Row:
     """One cell of a table: the median of its seeds, its range or quartiles, and the paper's number.
 
     >>> row("fulda", "mclstm", "nse", [0.7, 0.9, 0.8])["value"]
     0.8
     """
-    low, high = LIMITS[spread]
+    low, high = (float(bound) for bound in np.percentile(values, LIMITS[spread]))
+    middle = Interval(float(np.median(values)), low, high, len(values))
+    return interval_row(setting, model, metric, middle, values, paper)
+
+
+def interval_row(
+    setting: str,
+    model: str,
+    metric: str,
+    interval: Interval,
+    values: Sequence[float],
+    paper: float | None = None,
+    **more: Any,
+) -> Row:
+    """One cell of a table with an interval that was computed from its values; `more` are fields of its own.
+
+    >>> half = Interval(0.5, 0.1, 0.9, 2)
+    >>> interval_row("addition", "nau", "success", half, [0, 1], trained=1000)["trained"]
+    1000
+    """
     return {
         "model": model,
         "setting": setting,
         "metric": metric,
-        "n": len(values),
-        "value": float(np.median(values)),
-        "low": float(np.percentile(values, low)),
-        "high": float(np.percentile(values, high)),
+        "n": interval.n,
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
         "paper": paper,
         "values": [float(value) for value in values],
+        **more,
     }
+
+
+def claim(text: str, test: str, p: float | None, holds: bool) -> Claim:
+    """A comparison of the paper: in words, by which test, with which probability, and whether it holds.
+
+    >>> claim("MC-LSTM solves more than NAU", "proportion", 0.03, True)["holds"]
+    True
+    """
+    return {"claim": text, "test": test, "p": p, "holds": holds}
+
+
+def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """The rows of a file after another run: what was run again replaces its (model, setting), the rest stays.
+
+    >>> old = [row("x", "a", "mse", [1.0]), row("x", "b", "mse", [1.0])]
+    >>> [item["value"] for item in merged(old, [row("x", "a", "mse", [2.0])])]
+    [1.0, 2.0]
+    """
+    again = {(item["model"], item["setting"]) for item in new}
+    return [item for item in old if (item["model"], item["setting"]) not in again] + list(new)
 
 
 def save_results(
     path: Path,
     experiment: str,
     profile: str,
-    rows: list[dict[str, Any]],
+    rows: Sequence[Row],
     seconds: float,
-    claims: Sequence[dict[str, Any]] = (),
+    *,
+    protocol: str = "stated",
+    claims: Sequence[Claim] = (),
     machine: dict[str, Any] | None = None,
     **more: Any,
-) -> None:
-    """Write a result file with what made it: date, commit, machine, versions, time.
+) -> dict[str, Any]:
+    """Write a result file with what made it, date, commit, machine, versions, time; and give its content.
 
     machine: what else is known of it · more: further entries of the file
     """
@@ -68,10 +115,20 @@ def save_results(
         "versions": around["packages"],
         "wall_seconds": round(seconds, 1),
     }
-    content = {"experiment": experiment, "protocol": "stated", "profile": profile, "made": made, "rows": rows}
+    content: dict[str, Any] = without_nan(
+        {
+            "experiment": experiment,
+            "protocol": protocol,
+            "profile": profile,
+            "made": made,
+            "rows": list(rows),
+            "claims": list(claims),
+            **more,
+        }
+    )
     make_folder(path.parent)
-    text = json.dumps({**content, "claims": list(claims), **more}, indent=1)
-    write_text_atomic(path, text + "\n")
+    write_text_atomic(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    return content
 
 
 def commit() -> str:

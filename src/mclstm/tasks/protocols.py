@@ -44,7 +44,49 @@ SWITCHES: dict[str, Switch] = {
         published=True,
         why="The loss compares all cumulative sums, not only the sum at the end of the sequence.",
     ),
-    # Those of the baselines; an experiment hands them to the constructors.
+    "mnist sum: one unit": Switch(
+        stated=False,
+        published=True,
+        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate; "
+        "the text has two units, an output layer, and an outlet that opens at the end marker.",
+    ),
+    "mnist sum: negative masses": Switch(
+        stated=False,
+        published=True,
+        why="What is read from the images goes to MC-LSTM as mass even if negative, not through softplus.",
+    ),
+    "mnist sum: a degree of freedom too few": Switch(
+        stated=False,
+        published=True,
+        why="The success threshold takes Student's t with n - 2 degrees of freedom for n reference networks.",
+    ),
+    # Those of the models; an experiment hands them to the constructors.
+    "mclstm: gates see aux only": Switch(
+        stated=False,
+        published=True,
+        why="The gates of MC-LSTM see the auxiliary input but not the normalised cells of the equations.",
+    ),
+    "mclstm: weak identity": Switch(
+        stated=False,
+        published=True,
+        why="A static R starts as softmax(identity), 0.23 on the diagonal for 10 cells, a time-dependent one "
+        "uniform; the text says close to the identity, here 0.9.",
+    ),
+    "recurrent arithmetic: static input gate": Switch(
+        stated=False,
+        published=True,
+        why="The input gate of MC-LSTM is one learned matrix that does not see the auxiliary input either.",
+    ),
+    "recurrent arithmetic: learned initial state": Switch(
+        stated=False,
+        published=True,
+        why="The cells of MC-LSTM start at a learned, unconstrained state, which can be negative.",
+    ),
+    "recurrent arithmetic: short subtraction": Switch(
+        stated=False,
+        published=True,
+        why="MC-LSTM learns subtraction for 500,000 updates and not for the two million of the text.",
+    ),
     "lstm: misaligned start": Switch(
         stated=False,
         published=True,
@@ -65,6 +107,16 @@ SWITCHES: dict[str, Switch] = {
         published=True,
         why="modReLU sees the squared modulus, for a square root is missing.",
     ),
+    "nau: no weight penalty in the addition problem": Switch(
+        stated=False,
+        published=True,
+        why="NAU is trained without the L2 penalty of 1e-4 that the text gives it.",
+    ),
+    "nalu: nau as output layer in the addition problem": Switch(
+        stated=False,
+        published=True,
+        why="The output layer of the NALU network is an NAU.",
+    ),
     "nac-mul: adds in recurrent arithmetic": Switch(
         stated=False,
         published=True,
@@ -74,6 +126,28 @@ SWITCHES: dict[str, Switch] = {
         stated=False,
         published=True,
         why="NAU is regularised with 10 from update 1e6 to 2e6, the setting of NMU, not with its own.",
+    ),
+    # Those of the hydrology experiment.
+    "hydrology: state normalised over the batch": Switch(
+        stated=False,
+        published=True,
+        why="Gates see the cells divided by the sum over the whole batch: basins influence each other, and "
+        "the state is about 1/256 of what it should be.",
+    ),
+    "hydrology: output gate starts open": Switch(
+        stated=False,
+        published=True,
+        why="The output gate's bias starts at +3 and not at the paper's -3.",
+    ),
+    "hydrology: 26 attributes": Switch(
+        stated=False,
+        published=True,
+        why="The seasonality of precipitation, p_seasonality, is missing among the 27 attributes.",
+    ),
+    "hydrology: schedule an epoch early": Switch(
+        stated=False,
+        published=True,
+        why="The learning rate falls at the start of epochs 20 and 25, after 19 and 24 epochs, not 20, 25.",
     ),
 }
 

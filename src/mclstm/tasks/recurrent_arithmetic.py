@@ -19,8 +19,8 @@ EVALUATION_SEED = 8689336
 class Sequences(NamedTuple):
     """Inputs, end marker and targets of a batch."""
 
-    x: Tensor  # (E, T, B, n) training, (T, B, n) shared evaluation
-    a: Tensor  # (T, B, 1): 1, and -1 at the last step
+    x: Tensor  # (E, T, B, n) training, (T, B, n) shared evaluation; samples lie side by side in memory
+    a: Tensor  # (T, B, 1): 1, and -1 at the last step; the same memory for all samples
     y: Tensor  # (E, B, 1)
 
 
@@ -63,6 +63,9 @@ class RecurrentArithmetic:
         self.seeds, self.input_size = tuple(seeds), input_size
         self.fresh = switched("recurrent arithmetic: fresh evaluation", protocol)
         self.masks = subset_masks(input_size, self.seeds)  # (E, 2, n)
+        # The 2s - v inputs that are in a subset: (E, 2s - v), and in which: (E, 2, 2s - v).
+        self.used = self.masks.amax(dim=1).nonzero()[:, 1].view(len(self.seeds), -1)
+        self.used_masks = self.masks.gather(2, self.used.unsqueeze(1).expand(-1, 2, -1)).double()
 
     def train(self, update: int, batch_size: int = 128) -> Sequences:
         """The batch of one update, (E, T, B, n): a function of the seeds and the update only."""
@@ -70,23 +73,29 @@ class RecurrentArithmetic:
 
     def trains(self, first: int, updates: int, batch_size: int = 128) -> list[Sequences]:
         """The batches of several updates at once, the same as one by one but cheaper."""
-        u = uniform(self.seeds, "train", first, updates, (self.steps, batch_size, self.input_size))
-        return [self.samples(x, self.train_range) for x in u.unbind(1)]
+        u = uniform(self.seeds, "train", first, updates, (self.input_size, self.steps, batch_size))
+        return self._sequences(moved(u, *self.train_range))
 
     def evaluation(self, name: str, number: int = 0, samples: int = 1_000) -> Sequences:
         """The sequences of the n-th evaluation, shared by all seeds; stated: the same ones every time."""
         steps, low, high = EVALUATIONS[one_of("evaluation", name, EVALUATIONS)]
         place = number if self.fresh else 0
-        u = uniform([EVALUATION_SEED], name, place, 1, (steps, samples, self.input_size))[0, 0]
-        return self.samples(u, (low, high))
+        u = uniform([EVALUATION_SEED], name, place, 1, (self.input_size, steps, samples))
+        x, a, y = self._sequences(moved(u, low, high))[0]
+        return Sequences(x[0], a, y)
 
-    def samples(self, u: Tensor, bounds: tuple[float, float]) -> Sequences:
-        """Numbers u (..., T, B, n) in [0, 1) moved to a range, with targets computed in float64."""
-        x = bounds[0] + (bounds[1] - bounds[0]) * u
-        sums = subset_sums(x.sum(dim=-3, dtype=torch.float64), self.masks)
-        a = torch.ones(*x.shape[-3:-1], 1)
-        a[-1] = -1.0
-        return Sequences(x, a, combine(self.operation, sums).to(x.dtype))
+    def _sequences(self, x: Tensor) -> list[Sequences]:
+        """Inputs (E, U, n, T, B), or (1, U, n, T, B) for all members, with their targets, one a U."""
+        groups, updates, inputs, steps, batch = x.shape
+        # Most inputs are in neither subset: only the others are converted and added up, in float64.
+        rows = torch.arange(groups).expand(len(self.seeds)).unsqueeze(1) * updates * inputs + self.used
+        a, flat, made = end_marker(steps, batch), x.view(-1, steps * batch), []
+        for at in range(updates):
+            used = flat.index_select(0, (rows + at * inputs).flatten()).view(*rows.shape, steps, batch)
+            sums = torch.bmm(self.used_masks, used.double().sum(dim=2)).transpose(1, 2)
+            y = combine(self.operation, sums).to(x.dtype)
+            made.append(Sequences(x[:, at].movedim(1, 3), a, y))
+        return made
 
     def exact(self, x: Tensor) -> Tensor:
         """The solution in float32, accumulated step by step: (T, B, n) or (E, T, B, n) -> (E, B, 1)."""
@@ -98,3 +107,15 @@ class RecurrentArithmetic:
     def constant(self, y: Tensor) -> Tensor:
         """The mean target of the training sequences, whatever is asked: y (E, B, 1) -> (E, B, 1)."""
         return torch.full_like(y, expected(self.operation, self.input_size, self.steps, *self.train_range))
+
+
+def moved(u: Tensor, low: float, high: float) -> Tensor:
+    """Numbers in [0, 1) moved to [low, high) in place."""
+    return u.add_(low) if high - low == 1.0 else u.mul_(high - low).add_(low)
+
+
+def end_marker(steps: int, samples: int) -> Tensor:
+    """1, and -1 at the last step: (T, B, 1), one number a step for all samples."""
+    a = torch.ones(steps, 1, 1)
+    a[-1] = -1.0
+    return a.expand(-1, samples, 1)

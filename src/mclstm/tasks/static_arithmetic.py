@@ -64,8 +64,9 @@ class StaticArithmetic:
         return uniform([EVALUATION_SEED], stream, 0, 1, (samples, self.input_size))[0, 0]
 
     def samples(self, u: Tensor, bounds: tuple[float, float]) -> Samples:
-        """Numbers u (..., B, n) in [0, 1) moved to a range, with targets computed in float64."""
-        x = bounds[0] + (bounds[1] - bounds[0]) * u
+        """Numbers u (..., B, n) in [0, 1) moved to a range in place, with targets computed in float64."""
+        low, high = bounds
+        x = u.add_(low) if high - low == 1.0 else u.mul_(high - low).add_(low)
         return Samples(x, combine(self.operation, subset_sums(x, self.masks)).to(x.dtype))
 
     def exact(self, x: Tensor) -> Tensor:

@@ -1,16 +1,21 @@
 """Uniform random numbers by address: (seed, stream, position) says which, no matter what was drawn before.
 
-A counter-based generator (Philox 4x64) encrypts its counter: the key is (seed, stream), the counter the
-position. Streams with different keys share nothing, and the millionth batch costs as much as the first.
+Philox 4x32-10 (Salmon et al., 2011), a counter-based generator, encrypts its counter: the key is the seed,
+the counter holds the stream, the position of an item and a block in it. Streams share nothing, and the
+millionth batch costs as much as the first. The kernel library computes them where it is there; NumPy gives
+the same.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["STREAMS", "uniform"]
+from mclstm.ops.native.uniform import fill_uniform
+
+__all__ = ["STREAMS", "philox", "uniform"]
 
 STREAMS: dict[str, int] = {
     "train": 0,
@@ -22,9 +27,10 @@ STREAMS: dict[str, int] = {
     "published addition": 6,
 }
 
-# A Philox block is four words of 64 bits: eight numbers of 32. Items start at a block, so that drawing
-# several at once gives the same numbers as drawing them one by one.
-BLOCK = 8
+Words = NDArray[np.uint64]  # 32 bits each; the room above is for products
+FACTORS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+STEPS = (0x9E3779B9, 0xBB67AE85)
+HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def uniform(seeds: Sequence[int], stream: str, first: int, items: int, shape: tuple[int, ...]) -> Tensor:
@@ -34,18 +40,46 @@ def uniform(seeds: Sequence[int], stream: str, first: int, items: int, shape: tu
     >>> ten.shape, torch.equal(uniform([4], "train", first=7, items=1, shape=(2, 5))[0, 0], ten[1, 7])
     (torch.Size([2, 10, 2, 5]), True)
     """
-    numbers = int(np.prod(shape))
-    blocks = -(-numbers // BLOCK)
-    words = np.empty((len(seeds), items * blocks * BLOCK // 2), dtype=np.uint64)
-    for row, seed in zip(words, seeds, strict=True):
-        key = [require_seed(seed), STREAMS[stream]]
-        row[:] = np.random.Philox(key=key, counter=first * blocks).random_raw(row.size)
-    bits = torch.from_numpy(words.view(np.int32)).view(len(seeds), items, blocks * BLOCK)
-    # The low 8 bits are dropped and the sign with them: 24 bits are what float32 holds exactly.
-    values = (
-        bits[..., :numbers].bitwise_right_shift(8).bitwise_and_(0xFFFFFF).to(torch.float32).mul_(2.0**-24)
-    )
-    return values.view(len(seeds), items, *shape)
+    keys = [require_seed(seed) for seed in seeds]
+    out = torch.empty(len(keys), items, int(np.prod(shape)), dtype=torch.float32)
+    if not fill_uniform(out, keys, STREAMS[stream], first):
+        fill_slowly(out, keys, STREAMS[stream], first)
+    return out.view(len(keys), items, *shape)
+
+
+def fill_slowly(out: Tensor, seeds: Sequence[int], stream: int, first: int) -> None:
+    """What `fill_uniform` does, without the kernel: out (E, items, numbers) float32.
+
+    Number n of an item is word n / blocks of its block n % blocks.
+    """
+    _, items, numbers = out.shape
+    blocks = -(-numbers // 4)
+    position = (np.uint64(first) + np.arange(items, dtype=np.uint64)).reshape(-1, 1)
+    counter: list[Words | np.uint64] = [
+        np.arange(blocks, dtype=np.uint64),
+        position & LOW,
+        position >> HALF,
+        np.uint64(stream),
+    ]
+    for row, seed in zip(out, seeds, strict=True):
+        words = np.concatenate(philox(counter, seed), axis=1)[:, :numbers]
+        row.copy_(torch.from_numpy((words >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)))
+
+
+def philox(counter: Sequence[Words | np.uint64], key: int) -> list[Words]:
+    """Four words of 32 random bits for each counter of four words, ten rounds.
+
+    >>> [f"{word:08x}" for word in philox([np.uint64(0)] * 4, 0)]
+    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
+    """
+    a, b, c, d = np.broadcast_arrays(*counter)
+    low, high = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        first, second = a * FACTORS[0], c * FACTORS[1]
+        a, b = (second >> HALF) ^ b ^ np.uint64(low), second & LOW
+        c, d = (first >> HALF) ^ d ^ np.uint64(high), first & LOW
+        low, high = (low + STEPS[0]) & 0xFFFFFFFF, (high + STEPS[1]) & 0xFFFFFFFF
+    return [a, b, c, d]
 
 
 def require_seed(seed: int) -> int:

@@ -21,11 +21,12 @@ def keep_failure(
     *,
     update: int,
     clip: float | None,
+    without_gradient: int,
     model_hash: str,
 ) -> None:
     """Weights, batch and loss weights; moments of the optimiser are left out, for it never got to step."""
     tensors = {f"batch.{name}": value for name, value in batch._asdict().items()} | {"loss.weight": weight}
-    about = {"model_hash": model_hash, "update": update, "clip": clip}
+    about = {"model_hash": model_hash, "update": update, "clip": clip, "without_gradient": without_gradient}
     checkpoint.save(path, tensors | state.weights_of(model), about)
 
 
@@ -37,8 +38,8 @@ def repeat_failure(path: Path, model: nn.Module, model_hash: str) -> Update:
     tensors, about = checkpoint.load(path, expected=state.weights_of(model), model=model_hash)
     try:
         batch = Batch(*(tensors[f"batch.{name}"] for name in Batch._fields))
-        weight, clip = tensors["loss.weight"], about["clip"]
+        weight, clip, warm = tensors["loss.weight"], about["clip"], about.get("without_gradient", 0)
     except KeyError as error:
         raise CheckpointError(f"{path} holds no failed update. Give the nan.safetensors of a run.") from error
     state.put_weights(model, tensors)
-    return one_update(model, torch.optim.SGD(model.parameters(), lr=0.0), batch, weight, 0.0, clip)
+    return one_update(model, torch.optim.SGD(model.parameters(), lr=0.0), batch, weight, 0.0, clip, warm)

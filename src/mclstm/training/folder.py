@@ -36,10 +36,15 @@ class RunFolder:
     def create(cls, root: Path, name: str) -> "RunFolder":
         """A new folder that no other run has, with what is known of the machine."""
         stamp = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        folder = cls(root / name / stamp)
+        return cls.at(root / name / stamp, new=True)
+
+    @classmethod
+    def at(cls, path: Path, *, new: bool = False) -> "RunFolder":
+        """The folder for a run that begins at this very place, which may be there unless it must be new."""
+        folder = cls(path)
         try:
-            folder.path.mkdir(parents=True)
-            folder.checkpoints.mkdir()
+            folder.path.mkdir(parents=True, exist_ok=not new)
+            folder.checkpoints.mkdir(exist_ok=not new)
         except OSError as error:
             raise StorageError(
                 f"Cannot make the run folder {folder.path}: {error.strerror or error}. "
@@ -67,6 +72,10 @@ class RunFolder:
             if path.is_file():
                 return path
         raise CheckpointError(f"{self.path} has no checkpoint yet. Go on with: mclstm resume {self.path}")
+
+    def notes(self) -> list[str]:
+        """The lines of the log."""
+        return self.log.read_text(encoding="utf-8").splitlines() if self.log.is_file() else []
 
     def note(self, line: str) -> None:
         """One line with the time in the log."""

@@ -70,11 +70,12 @@ class Keeper:
         clip: float | None,
         update: int,
         place: Callable[[int, int], str],
+        without_gradient: int,
     ) -> TrainingError:
         """The error to raise, after keeping all that is needed to see the failing update again."""
         target = self.folder / "nan.safetensors"
-        about: dict[str, Any] = {"update": update, "clip": clip, "model_hash": self.model_hash}
-        keep_failure(target, self.model, batch, weight, **about)
+        about: dict[str, Any] = {"update": update, "clip": clip, "without_gradient": without_gradient}
+        keep_failure(target, self.model, batch, weight, model_hash=self.model_hash, **about)
         return TrainingError(
             f"Update {update} is not finite: the first bad number is in {step.first_bad(batch, place)}. "
             f"Its weights and its batch are kept in {target}. "

@@ -59,9 +59,12 @@ def fit(
     validate_every: int,
     checkpoint_every: int,
     seed: int,
+    warmup_gradient: bool = True,
+    stop: Callable[[], int | None] = lambda: None,
 ) -> Progress:
     """Train until done, interrupted or NaN; goes on from checkpoints/last.safetensors if that is there.
 
+    `stop` is asked after every update for the number of a signal to stop for, as if it had come.
     Every update is a function of the weights and of (seed, epoch, position), so that a run that was killed
     and resumed ends with the bits of one that was not.
     """
@@ -70,6 +73,7 @@ def fit(
     count, per_epoch = len(where.site), batches_per_epoch(len(where.site), batch_size)
     total = planned_updates(count, batch_size, epochs, updates)
     importance = site_weights(data.y[:, period[0] : period[1]], loss)
+    without_gradient = 0 if warmup_gradient else where.length - where.scored
 
     # Where the run stands.
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
@@ -87,10 +91,10 @@ def fit(
             batch = gather(data, where, chosen, int(permutation(seed, epoch, where.every)[0]))
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
             weight = importance[batch.site]
-            step = one_update(model, optimiser, batch, weight, rate, clip)
+            step = one_update(model, optimiser, batch, weight, rate, clip, without_gradient)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
-                raise keep.failed(step, batch, weight, clip, progress.update, place)
+                raise keep.failed(step, batch, weight, clip, progress.update, place, without_gradient)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
             # What is shown and written down; whether it is better than before.
@@ -103,7 +107,7 @@ def fit(
             progress = progress._replace(finished=done or enough)
 
             # What survives a crash.
-            signum = stopped()
+            signum = stopped() or stop()
             if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
                 keep.checkpoint(progress)
             if signum is not None:

@@ -3,12 +3,14 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-__all__ = ["Show", "showing"]
+__all__ = ["Show", "Shown", "showing"]
 
 # (updates done, loss, largest relative ledger error of the batch or None)
 Show = Callable[[int, float, float | None], None]
+# (updates in all, title of the run) -> within the context, a function to call after every update
+Shown = Callable[[int, str], AbstractContextManager[Show]]
 SECONDS = 30.0  # between two plain lines
 
 

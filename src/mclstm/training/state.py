@@ -36,16 +36,7 @@ def restore(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, mode
     tensors, metadata = checkpoint.load(path, expected=expected, model=model_hash)
     progress = progress_of(path, metadata)
     put_weights(model, tensors)
-    for name, parameter in model.named_parameters():
-        moments = {
-            key.rsplit(".", 1)[1]: value.clone()
-            for key, value in tensors.items()
-            if key.rsplit(".", 1)[0] == f"optimiser.{name}"
-        }
-        if any(value.dim() and value.shape != parameter.shape for value in moments.values()):
-            raise CheckpointError(f"{path} has moments that do not fit {name!r}. Use another checkpoint.")
-        if moments:
-            optimiser.state[parameter] = moments
+    put_moments(path, model, optimiser, tensors)
     torch.set_rng_state(tensors["random.torch"])
     return progress
 
@@ -84,3 +75,19 @@ def moments_of(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, 
         for name, parameter in model.named_parameters()
         for key, value in optimiser.state.get(parameter, {}).items()
     }
+
+
+def put_moments(
+    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
+    """The moments of a checkpoint's tensors into an optimiser; `path` is named if they do not fit."""
+    for name, parameter in model.named_parameters():
+        moments = {
+            key.rsplit(".", 1)[1]: value.clone()
+            for key, value in tensors.items()
+            if key.rsplit(".", 1)[0] == f"optimiser.{name}"
+        }
+        if any(value.dim() and value.shape != parameter.shape for value in moments.values()):
+            raise CheckpointError(f"{path} has moments that do not fit {name!r}. Use another checkpoint.")
+        if moments:
+            optimiser.state[parameter] = moments

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from mclstm.data.windows import Batch
 from mclstm.errors import NotFiniteError
-from mclstm.models.output import Output
+from mclstm.models.output import Output, State
 from mclstm.ops.ledger import ledger
 from mclstm.training.loss import weighted_error
 
@@ -53,24 +53,42 @@ def one_update(
     weight: Tensor,  # (B, targets)
     rate: float,
     clip: float | None,
+    without_gradient: int = 0,
 ) -> Update:
-    """Take one step downhill, unless loss or gradient is not finite."""
+    """Take one step downhill, unless loss or gradient is not finite.
+
+    The first `without_gradient` steps only fill the stores: the gradient stops at what they left there.
+    """
     for group in optimiser.param_groups:
         group["lr"] = rate
     model.train()
+    y = batch.y[:0]
     try:
-        output: Output = model(batch.x, batch.a, batch.static)
+        state, y = _warmed(model, batch, without_gradient)
+        output: Output = model(batch.x[len(y) :], batch.a[len(y) :], batch.static, state)
     except NotFiniteError as refusal:
-        return Update(math.nan, math.nan, None, batch.y, str(refusal).split(";")[0])
+        # Stores that are not finite after a warm-up: the steps before say better where it began.
+        said = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
+        return Update(math.nan, math.nan, None, y, said)
     scored = output.y[-len(batch.y) :, :, : batch.y.shape[-1]]
     error = weighted_error(scored, batch.y, weight) + output.penalty
     optimiser.zero_grad(set_to_none=True)
     error.backward()  # type: ignore[no-untyped-call]
     norm = nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip)
-    made = Update(float(error.detach()), float(norm), mass_error(output), output.y.detach())
+    y = torch.cat([y, output.y.detach()]) if len(y) else output.y.detach()
+    made = Update(float(error.detach()), float(norm), mass_error(output), y)
     if made.finite:
         optimiser.step()
     return made
+
+
+@torch.no_grad()
+def _warmed(model: nn.Module, batch: Batch, steps: int) -> tuple[State | None, Tensor]:
+    """What the first steps leave in the stores, and what flowed out, (steps, B, outlets)."""
+    if not steps:
+        return None, batch.y[:0]
+    output: Output = model(batch.x[:steps], batch.a[:steps], batch.static)
+    return output.state, output.y
 
 
 def mass_error(output: Output) -> float | None:

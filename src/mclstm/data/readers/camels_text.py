@@ -12,11 +12,12 @@ from mclstm.data.readers.text import read_bytes
 from mclstm.data.units import factor
 from mclstm.errors import DataError
 
-__all__ = ["Forcing", "discharge", "forcing"]
+__all__ = ["Forcing", "discharge", "forcing", "model_output"]
 
 HEADER_LINES = 4
 DATE_NAMES = ["year", "mnth", "day", "hr"]
 NO_FLOW = -999.0
+OUTPUT_DATES = {"yr": "year", "dy": "day"}  # what the model output calls them
 
 
 class Forcing(NamedTuple):
@@ -50,6 +51,18 @@ def discharge(path: Path, site: str, area_km2: float) -> pd.Series:
     flow = columns["flow"]
     flow = np.where(flow == NO_FLOW, np.nan, flow * factor("ft3/s", "mm/day", area_km2=area_km2))
     return pd.Series(flow, index=_index(columns, path, 0), name="discharge")
+
+
+def model_output(data: bytes, path: Path) -> tuple[pd.DatetimeIndex, dict[str, np.ndarray]]:
+    """Snow-17 and SAC-SMA as CAMELS ships them: one header line YR MNTH DY HR SWE ..., all lower case."""
+    first, _, rest = data.partition(b"\n")
+    words = first.decode("utf-8", "replace").lower().split()
+    names = [OUTPUT_DATES.get(word, word) for word in words]
+    if names[: len(DATE_NAMES)] != DATE_NAMES or len(set(names)) != len(names) or not rest.strip():
+        raise DataError(f"{path} does not begin with YR MNTH DY HR and columns of data. Copy the file again.")
+    columns = _numbers(rest, names, path, 1)
+    values = {name: column for name, column in columns.items() if name not in DATE_NAMES}
+    return _index(columns, path, 1), values
 
 
 def _header(line: str, path: Path) -> tuple[list[str], dict[str, str]]:

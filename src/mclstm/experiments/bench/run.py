@@ -66,7 +66,7 @@ class Record:
         seconds = sum(job["seconds"] for job in self.jobs)
         claims = [verdict.claim() for verdict in verdicts(self.rows)]
         save_results(
-            self.path, "runtime", self.profile, self.rows, seconds, claims, self.machine,
+            self.path, "runtime", self.profile, self.rows, seconds, claims=claims, machine=self.machine,
             missing=self.missing, jobs=self.jobs,
         )  # fmt: skip
 

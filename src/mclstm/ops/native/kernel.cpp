@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "philox.h"
 #include "small.h"
 #include "uniform.h"
 #include "worker.h"
@@ -115,4 +116,10 @@ int mclstm_runs_here() {
 int mclstm_forward(const Call *call) { return call->wide ? guarded<double>(*call, false) : guarded<float>(*call, false); }
 
 int mclstm_backward(const Call *call) { return call->wide ? guarded<double>(*call, true) : guarded<float>(*call, true); }
+
+// U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
+void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {
+    for (int64_t row = 0; row < seeds * items; ++row)
+        uniform_item(seed[row / items], first + uint64_t(row % items), stream, numbers, out + row * numbers);
+}
 }

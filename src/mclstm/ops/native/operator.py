@@ -11,7 +11,7 @@ from mclstm.ops import manual, recompute
 from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward
 from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form, Weights
-from mclstm.ops.stacked import covered, stack
+from mclstm.ops.stacked import stack
 
 __all__ = ["last", "runs", "sequence"]
 
@@ -21,7 +21,10 @@ KINDS = ("dynamic", "static", "identity")
 def runs(form: Form, x: Tensor) -> bool:
     """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
     fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-    return fits and form.redistribution in KINDS and covered(form) and library() is not None
+    alone = form.state_norm == "sample"  # the kernel goes tile by tile and never sees the whole batch
+    return (
+        fits and alone and not form.not_conserving and form.redistribution in KINDS and library() is not None
+    )
 
 
 def plain_again(given: Problem, form: Form, last: bool) -> tuple[Tensor, Tensor]:

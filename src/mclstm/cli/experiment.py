@@ -1,0 +1,89 @@
+"""`mclstm experiment NAME`: a table of the paper, made again."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mclstm.cli.show import Json, Quiet
+
+__all__ = ["experiment"]
+
+Profile = Annotated[Literal["quick", "paper"], typer.Option(help="minutes, or the paper's scale")]
+Names = Annotated[str | None, typer.Option(help="a,b,...: only these, also variants beside the table")]
+Number = Annotated[int | None, typer.Option(help="instead of the profile's number", min=1)]
+Grid = Annotated[bool, typer.Option("--grid", help="only choose learning rates on validation data")]
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(help="addition, static-arithmetic, hydrology, ...")],
+    profile: Annotated[
+        Literal["quick", "paper"], typer.Option(help="minutes, or the paper's scale")
+    ] = "quick",
+    protocol: Annotated[
+        Literal["stated", "published"], typer.Option(help="as the text says, or as the published code did")
+    ] = "stated",
+    models: Names = None,
+    operations: Annotated[str | None, typer.Option(help="a,b,...: only these settings")] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", "--members", help="how many, instead of the profile's", min=1)
+    ] = None,
+    updates: Annotated[
+        int | None, typer.Option(help="of each member, instead of the profile's", min=1)
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="instead of updates, where samples are a fixed set", min=1)
+    ] = None,
+    first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
+    data: Annotated[Path | None, typer.Option(help="folder of CAMELS-US, for hydrology")] = None,
+    basins: Annotated[Path | None, typer.Option(help="file of basins to use, one a line")] = None,
+    scheme: Annotated[
+        Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
+    ] = None,
+    cells: Annotated[int | None, typer.Option(help="hidden size, instead of the profile's", min=2)] = None,
+    block: Annotated[int, typer.Option(help="seeds trained together in one job", min=1)] = 100,
+    workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="only choose learning rates on validation data")
+    ] = False,
+    rates: Annotated[Path | None, typer.Option(help="use the learning rates such a choice recorded")] = None,
+    out: Annotated[Path, typer.Option(help="folder of the jobs")] = Path("runs/experiments"),
+    results: Annotated[Path | None, typer.Option(help="folder of the result files, such as results")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run what is left of an experiment's jobs and print its table; the same command goes on after a stop."""
+    from mclstm.experiments.experiment import Options
+    from mclstm.experiments.grid import choose, chosen_rates
+    from mclstm.experiments.hydrology.basins import read_basins
+    from mclstm.experiments.run import run
+
+    options = Options(
+        profile=profile,
+        protocol=protocol,
+        models=None if models is None else tuple(models.split(",")),
+        settings=None if operations is None else tuple(operations.split(",")),
+        seeds=seeds,
+        first_seed=first_seed,
+        updates=updates,
+        epochs=epochs,
+        block=block,
+        rates={} if rates is None else chosen_rates(rates),
+        data=data,
+        basins=None if basins is None else read_basins(basins),
+        scheme=scheme,
+        cells=cells,
+    )
+    calm = quiet or as_json
+    if grid:
+        path, text = choose(name, options, out, kept=results, workers=workers, quiet=calm)
+        print(path.read_text() if as_json else f"{text}\n\n{path}")
+        return
+    made = run(name, options, out, kept=results, workers=workers, quiet=calm)
+    if as_json:
+        print(json.dumps({str(path): content for path, content in made.results.items()}))
+        return
+    print(f"\n{made.table}\n\n{made.folder}")
+    for path in (*made.results, *made.figures):
+        print(path)

@@ -1,0 +1,67 @@
+"""Members of one model: read from their run folders, averaged, scored alone and together."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from mclstm.data.readers.hdf5_door import require_safe
+from mclstm.errors import DataError
+from mclstm.evaluation.comparison import COMPARED, Scored
+from mclstm.evaluation.tables import score_table
+
+__all__ = ["averaged", "read_flows", "require_alike", "scored"]
+
+KEPT = ("simulated", "observed", "inflow")  # the stores of 447 basins would fill the memory
+
+
+def read_flows(path: Path) -> xr.Dataset:
+    """Simulated, observed and inflow, (site, time), of a run's predictions.nc; the stores stay unread."""
+    if not path.is_file():
+        raise DataError(f"{path} does not exist. Make it with: mclstm evaluate {path.parents[2]}")
+    require_safe(path)
+    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+        missing = [name for name in KEPT if name not in file]
+        if missing:
+            raise DataError(
+                f"{path} has no variable {missing[0]!r}. "
+                "Reports compare one target that was observed: evaluate a run with one."
+            )
+        return file[list(KEPT)].load()
+
+
+def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:
+    """Refuse two simulations of other sites, dates or observations: their scores would not compare."""
+    for axis in ("site", "time"):
+        if not np.array_equal(first[axis].to_numpy(), second[axis].to_numpy()):
+            raise DataError(
+                f"{names[0]} and {names[1]} were evaluated on different {axis}s. "
+                "Evaluate all runs on the same sites and dates."
+            )
+    if not np.allclose(first["observed"], second["observed"], rtol=1e-6, equal_nan=True):
+        raise DataError(f"{names[0]} and {names[1]} were scored against different observations.")
+
+
+def averaged(members: Sequence[xr.Dataset]) -> xr.Dataset:
+    """The ensemble: the mean of the simulations, with the observations they share.
+
+    >>> days = {"site": ["A"], "time": [0, 1]}
+    >>> low, high = (xr.Dataset({n: (("site", "time"), [[v, v]]) for n in KEPT}, days) for v in (1.0, 3.0))
+    >>> averaged([low, high])["simulated"].to_numpy().tolist()
+    [[2.0, 2.0]]
+    """
+    total = members[0]["simulated"].copy()
+    for member in members[1:]:
+        total += member["simulated"].to_numpy()
+    return members[0].assign(simulated=total / len(members))
+
+
+def scored(name: str, members: Sequence[xr.Dataset], conserving: bool) -> list[Scored]:
+    """The single model with a frame a member and, of several members, `<name>-ensemble`."""
+    frames = [score_table(member, COMPARED).set_index("site") for member in members]
+    found = [Scored(name, tuple(frames), conserving)]
+    if len(members) > 1:
+        frame = score_table(averaged(members), COMPARED).set_index("site")
+        found.append(Scored(f"{name}-ensemble", (frame,), conserving, len(members)))
+    return found

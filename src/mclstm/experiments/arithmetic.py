@@ -1,0 +1,135 @@
+"""What recurrent and static arithmetic share: how members learn an operation, and the list of jobs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mclstm.baselines.regularisers import clamp_weights_, sparsity_error
+from mclstm.errors import ConfigError
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.experiment import Options, blocks, chosen
+from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.networks import Recipe, member_errors, sources
+from mclstm.experiments.success import solved_rows
+from mclstm.experiments.training import Problem
+from mclstm.report.paper import Printed
+from mclstm.report.results import Row
+from mclstm.tasks.subsets import OPERATIONS
+
+__all__ = ["Batches", "arithmetic_jobs", "arithmetic_rows", "problem"]
+
+NUMBERS = 1 << 22  # random numbers made at once: 16 MB
+EVALUATE_EVERY = 1_000  # updates
+ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
+
+
+class Batches:
+    """Batches by update, made several at a time.
+
+    >>> batches = Batches(lambda first, updates: list(range(first, first + updates)), many=4)
+    >>> [batches(update) for update in (0, 1, 6, 2)]
+    [0, 1, 6, 2]
+    """
+
+    def __init__(self, make: Callable[[int, int], list[Any]], many: int) -> None:
+        self._make, self._many = make, max(1, many)
+        self._first, self._made = 0, []  # type: int, list[Any]
+
+    def __call__(self, update: int) -> Any:
+        """The batch of an update, whatever was asked before."""
+        if not self._first <= update < self._first + len(self._made):
+            self._first, self._made = update, self._make(update, self._many)
+        return self._made[update - self._first]
+
+
+def problem(
+    model: str,
+    recipe: Recipe,
+    seeds: list[int],
+    batches: Callable[[int], tuple[tuple[Tensor, ...], Tensor]],  # update -> inputs, target (E, B, 1)
+    errors: Callable[[Callable[..., Tensor], int], dict[str, Tensor]],  # (network, update) -> name: (E,)
+    limit: float,
+) -> Problem:
+    """Members that learn an operation: squared error and penalty, clamp, sparsity, and how many solved it."""
+    network = recipe.build(sources(seeds))
+
+    def losses(update: int) -> Tensor:
+        inputs, target = batches(update)
+        loss = member_errors(network(*inputs), target)
+        penalty = recipe.penalty(network, update)
+        return loss if penalty is None else loss + penalty
+
+    def evaluate(update: int) -> dict[str, Tensor]:
+        found = errors(network, update)
+        return found | ({"sparsity": sparsity_error(network)} if model in ARITHMETIC else {})
+
+    def note(ensemble: Ensemble) -> str:
+        solved = int((ensemble.record("test") < limit).any(dim=0).sum())
+        failed = int((ensemble.failed >= 0).sum())
+        return f"{solved} of {len(seeds)} seeds solved" + (f", {failed} failed" if failed else "")
+
+    after = (lambda: clamp_weights_(network)) if recipe.clamped else (lambda: None)
+    return Problem(network, losses, evaluate, after, note)
+
+
+def in_parts(
+    network: Callable[..., Tensor], inputs: Sequence[Tensor], target: Tensor, part: int = 250
+) -> Tensor:
+    """Mean squared error of every member in float64, a part of the samples at a time: inputs (..., B, n)."""
+    total = torch.zeros(target.shape[0], dtype=torch.float64)
+    for at in range(0, target.shape[1], part):
+        y = network(*(value[..., at : at + part, :] for value in inputs))
+        total += (y.double() - target[:, at : at + part].double()).square().sum(dim=(1, 2))
+    return total / target.shape[1]
+
+
+def arithmetic_jobs(
+    name: str,
+    options: Options,
+    work: Callable[..., Result],
+    models: Mapping[str, tuple[str, ...]],
+    variants: Mapping[str, tuple[str, ...]],
+    scale: Callable[[str, str], tuple[int, int]],  # (model, operation) -> seeds, updates
+) -> list[Job]:
+    """One job for every model, operation and block of seeds."""
+    known = {**models, **variants}
+    for wanted in options.settings or ():
+        if wanted not in OPERATIONS:
+            raise ConfigError(f"{name} has no setting {wanted!r}. Choose from {', '.join(OPERATIONS)}.")
+    made = []
+    for model in chosen(name, tuple(models), tuple(variants), options):
+        for operation in known[model]:
+            if options.settings is not None and operation not in options.settings:
+                continue
+            seeds, updates = scale(model, operation)
+            rate = options.rates.get(f"{model}/{operation}")
+            for block in blocks(options, seeds):
+                parameters = {
+                    "model": model,
+                    "operation": operation,
+                    "protocol": options.protocol,
+                    "seeds": block,
+                    "learning_rate": rate,
+                    "evaluate_every": EVALUATE_EVERY,
+                }
+                where = f"{model}/{operation}/seeds-{block[0]}-{block[-1]}"
+                made.append(Job(where, work, parameters, updates))
+    return made
+
+
+def arithmetic_rows(
+    jobs: Sequence[Job], results: Mapping[str, Result], paper: Mapping[str, Mapping[str, Printed]]
+) -> list[Row]:
+    """The rows of all finished jobs, blocks of seeds put together."""
+    groups: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
+    rows = []
+    for (model, operation), members in groups.items():
+        found = [results[job.name] for job in members]
+        printed = paper.get(model, {}).get(operation, (None, None))
+        protocol = members[0].parameters["protocol"]
+        rows += solved_rows(model, operation, protocol, found, members[0].goal, printed)
+    return rows

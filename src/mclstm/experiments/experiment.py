@@ -1,0 +1,96 @@
+"""What an experiment of the paper is to the command that runs it: jobs in, rows and claims out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from matplotlib.figure import Figure
+
+from mclstm.errors import ConfigError
+from mclstm.experiments.jobs import Job, Result
+from mclstm.report.results import Claim, Row
+from mclstm.tasks.protocols import Protocol
+
+__all__ = ["Experiment", "Options", "blocks", "chosen", "scale"]
+
+Profile = Literal["quick", "paper"]
+Drawing = tuple[dict[str, Figure], dict[str, Any]]  # figures by name, and what code reads in the weights
+
+
+class Options(NamedTuple):
+    """What a user asks of an experiment; None is what the profile says."""
+
+    profile: Profile = "quick"
+    protocol: Protocol = "stated"
+    models: tuple[str, ...] | None = None
+    settings: tuple[str, ...] | None = None  # operations, or whatever an experiment divides its jobs by
+    seeds: int | None = None
+    first_seed: int = 0
+    updates: int | None = None
+    epochs: int | None = None
+    block: int = 100  # seeds of a job
+    rates: Mapping[str, float] = {}  # learning rates by "model" or "model/setting" instead of the recipes'
+    data: Path | None = None  # the folder of data that an experiment is made on
+    basins: tuple[str, ...] | None = None
+    scheme: Literal["sequence", "last"] | None = None
+    cells: int | None = None
+    root: Path = Path()  # where the jobs lie, set by whoever runs them
+
+
+class Experiment(NamedTuple):
+    """One task of the paper."""
+
+    name: str
+    about: str
+    models: tuple[str, ...]  # of the paper's table, in its order
+    variants: tuple[str, ...]  # others that can be asked for; kept in a file of their own
+    jobs: Callable[[Options], list[Job]]
+    rows: Callable[[Options, Mapping[str, Result]], list[Row]]  # of finished jobs, by name
+    trivial: Callable[[Options], list[Row]]  # the constant predictor and the exact solution
+    claims: Callable[[Sequence[Row]], list[Claim]]  # the paper's comparisons, on all rows there are
+    table: Callable[[Sequence[Row]], str]  # Markdown
+    figures: Callable[[Options, Mapping[str, Result], Path], Drawing]  # the last: where the jobs lie
+    file: str = ""  # of its results, where it is not <name>/<protocol>.json
+    shared: bool = False  # whether other commands add rows and claims to its file: those stay
+    every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them
+
+
+def chosen(experiment: str, models: Sequence[str], variants: Sequence[str], options: Options) -> list[str]:
+    """The models asked for, in the order of the table; by default those of the paper.
+
+    >>> chosen("addition", ("mclstm", "lstm"), ("mclstm-sum",), Options(models=("lstm",)))
+    ['lstm']
+    """
+    if options.models is None:
+        return list(models)
+    known = [*models, *variants]
+    for name in options.models:
+        if name not in known:
+            raise ConfigError(f"{experiment} has no model {name!r}. Choose from {', '.join(known)}.")
+    return [name for name in known if name in options.models]
+
+
+def blocks(options: Options, seeds: int) -> list[list[int]]:
+    """The seeds of each job.
+
+    >>> blocks(Options(block=2), seeds=3)
+    [[0, 1], [2]]
+    """
+    every = list(range(options.first_seed, options.first_seed + seeds))
+    return [every[at : at + options.block] for at in range(0, seeds, options.block)]
+
+
+def scale(
+    options: Options, quick: tuple[int, int], paper: tuple[int, int], per_epoch: int | None = None
+) -> tuple[int, int]:
+    """Seeds and updates: as asked, else as the profile says; `per_epoch` is for tasks that have epochs.
+
+    >>> scale(Options(seeds=7), quick=(5, 100), paper=(100, 1000))
+    (7, 100)
+    """
+    seeds, updates = quick if options.profile == "quick" else paper
+    if options.epochs is not None:
+        if per_epoch is None or options.updates is not None:
+            raise ConfigError("There are no epochs here, or updates are given too. Give --updates alone.")
+        updates = options.epochs * per_epoch
+    return options.seeds or seeds, options.updates or updates

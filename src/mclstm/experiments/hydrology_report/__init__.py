@@ -1,0 +1,1 @@
+"""Run folders become one comparison: `mclstm report RUN...`."""

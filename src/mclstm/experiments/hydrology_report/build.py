@@ -1,0 +1,178 @@
+"""The whole report, top to bottom: members -> scores -> others' scores -> tests -> balance -> snow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import xarray as xr
+from matplotlib.figure import Figure
+
+from mclstm.data.swe import read_swe
+from mclstm.errors import DataError
+from mclstm.evaluation.benchmarks import benchmarks
+from mclstm.evaluation.comparison import Scored, pairwise_tests
+from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
+from mclstm.evaluation.simulations import simulations
+from mclstm.experiments.hydrology_report.runs import Run, conserving, found, grouped
+from mclstm.experiments.hydrology_report.sites import PET, attributes
+from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
+from mclstm.explain.balance import long_term, mean_balance, water_balance
+from mclstm.report.hydrology.balance import budyko_figure
+from mclstm.report.hydrology.figures import basin_map, distributions
+from mclstm.report.hydrology.paper import is_papers_setting
+from mclstm.report.hydrology.rows import claims_of, paper_rows, rows_of
+from mclstm.report.hydrology.table import label
+
+__all__ = ["Built", "Group", "Others", "build"]
+
+CLOSED = 1e-5  # of a site's mass over the whole period: what counts as conserved in float32
+
+
+class Group(NamedTuple):
+    """The members of one model: their scores, what they simulated on average, and where their mass went."""
+
+    name: str
+    runs: list[Run]
+    scores: list[Scored]
+    flows: xr.Dataset  # of the ensemble, or of the only member
+    balance: pd.DataFrame
+
+
+class Others(NamedTuple):
+    """What the runs are compared with and read by; each may be left out."""
+
+    benchmarks: Path | None = None
+    simulations: Path | None = None
+    snow: Path | None = None
+    data: Path | None = None
+
+
+class Built(NamedTuple):
+    """The report before it is written."""
+
+    rows: list[dict[str, Any]]
+    claims: list[dict[str, Any]]
+    conserving: dict[str, bool | None]
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, Figure]
+    notes: list[str]
+
+
+def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
+    """Compare the models of some runs with each other and with what `others` names."""
+    groups = [group(name, runs, split) for name, runs in grouped(found(paths)).items()]
+    for other in groups[1:]:
+        require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
+    ours = [model for item in groups for model in item.scores]
+    theirs, notes = other_models(others, groups[0].flows["observed"])
+    models = [*ours, *theirs]
+    tested = pairwise_tests(models)
+    like_paper, setting = setting_of(groups[0].flows)
+    rows = rows_of(ours, setting, like_paper) + rows_of(theirs, setting, like_paper, keep_sites=False)
+    if like_paper:
+        rows += paper_rows(setting, rows)
+    else:
+        notes.append("These are not the paper's 447 basins in its test period: its numbers are not shown.")
+    subjects = [item.scores[-1].name for item in groups]
+    claims = claims_of(tested, subjects[0]) if len(tested) else []
+    tables = {"scores": by_site(models), "tests": tested, "balance": balances(groups)}
+    figures = {"distributions": distributions(models, subjects)}
+    for item in groups:
+        claims += closed(item)
+        more, drawn, said = over_land(item, others.data)
+        tables |= more
+        figures |= drawn
+        notes += said
+    if others.snow is not None:
+        snow_rows_, snow = with_snow(groups, others)
+        rows += snow_rows_
+        tables |= {"snow": snow.sums, "snow-cells": snow.cells, "snow-response": snow.responses}
+        figures |= snow.figures
+    return Built(rows, claims, {m.name: m.conserving for m in models}, tables, figures, notes)
+
+
+def group(name: str, runs: list[Run], split: str) -> Group:
+    """Read, score, average and balance the members of one model."""
+    members = [read_flows(run.path / "evaluation" / split / "predictions.nc") for run in runs]
+    for run, member in zip(runs, members, strict=True):
+        require_alike(members[0], member, (str(runs[0].path), str(run.path)))
+    books = [
+        pd.read_csv(run.path / "evaluation" / split / "mass_balance.csv", dtype={"site": str}) for run in runs
+    ]
+    parts = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
+    scores = scored(name, members, conserving(runs[0].config))
+    return Group(name, runs, scores, averaged(members), mean_balance(parts))
+
+
+def other_models(others: Others, observed: xr.DataArray) -> tuple[list[Scored], list[str]]:
+    """Scores of other models; simulations give more metrics and therefore replace published scores."""
+    known, notes = benchmarks(others.benchmarks, observed) if others.benchmarks else ([], [])
+    simulated, said = simulations(others.simulations, observed) if others.simulations else ([], [])
+    names = [model.name for model in simulated]
+    return [*simulated, *(model for model in known if model.name not in names)], [*notes, *said]
+
+
+def setting_of(flows: xr.Dataset) -> tuple[bool, str]:
+    """Whether the paper's numbers may stand beside these, and what the rows call the sites."""
+    days = pd.DatetimeIndex(flows["time"].to_numpy())
+    sites = [str(site) for site in flows["site"].to_numpy()]
+    like_paper = is_papers_setting(sites, str(days[0].date()), str(days[-1].date()))
+    return like_paper, f"{len(sites)} basins"
+
+
+def by_site(models: Sequence[Scored]) -> pd.DataFrame:
+    """All scores of all models, one row a model, seed and site."""
+    parts = [
+        frame.reset_index().assign(model=model.name, member=number)
+        for model in models
+        for number, frame in enumerate(model.frames)
+    ]
+    return pd.concat(parts, ignore_index=True).set_index(["model", "member", "site"]).reset_index()
+
+
+def balances(groups: Sequence[Group]) -> pd.DataFrame:
+    """The water balance of all models, one row a model and site, amounts a year."""
+    return pd.concat([item.balance.reset_index().assign(model=item.name) for item in groups])
+
+
+def closed(item: Group) -> list[dict[str, Any]]:
+    """Whether mass closes in every site of every member; a model without stores makes no such claim."""
+    if "relative error" not in item.balance:
+        return []
+    worst = float(item.balance["relative error"].max())
+    about = f"largest relative error of {len(item.balance)} sites and {len(item.runs)} members: {worst:.1e}"
+    claim = f"{item.name} closes the mass balance of every site to {CLOSED:g}"
+    return [{"claim": claim, "test": about, "p": None, "holds": worst < CLOSED}]
+
+
+def over_land(item: Group, data: Path | None) -> tuple[dict[str, pd.DataFrame], dict[str, Figure], list[str]]:
+    """Map and Budyko's space, where the data of the run still lies and says where its sites are."""
+    try:
+        known = attributes(item.runs[0].config, data)
+    except DataError as error:
+        return {}, {}, [f"No map and no Budyko figure of {item.name}: {error}"]
+    best = item.scores[-1]
+    tables, figures, notes = {}, {}, []
+    if {"lat", "lon"} <= set(known.columns):
+        nse = best.frames[0]["nse"].dropna()
+        figures[f"map-{item.name}"] = basin_map(nse, known, f"{label(best.name)}, {len(nse)} sites")
+    else:
+        notes.append(f"No map of {item.name}: its data has no gauge_lat and gauge_lon.")
+    if PET in known and str(item.flows["inflow"].attrs.get("units", "")) == "mm/day":
+        table = long_term(item.flows, known[PET])
+        tables[f"budyko-{item.name}"] = table.reset_index()
+        figures[f"budyko-{item.name}"] = budyko_figure(table, label(best.name))
+    else:
+        notes.append(f"No Budyko figure of {item.name}: it needs {PET} and precipitation in mm/day.")
+    return tables, figures, notes
+
+
+def with_snow(groups: Sequence[Group], others: Others) -> tuple[list[dict[str, Any]], Snow]:
+    """The snow in the cells of the first model that has stores."""
+    able = [item for item in groups if "relative error" in item.balance]
+    if not able or others.snow is None:
+        raise DataError("no run has stores to look for snow in. Leave --snow out, or add a run of mclstm.")
+    known = [str(site) for site in able[0].flows["site"].to_numpy()]
+    snow = snow_of(able[0].runs, read_swe(others.snow), known, others.data)
+    return snow_rows(snow.sums, able[0].name), snow

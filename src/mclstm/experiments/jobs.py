@@ -1,0 +1,200 @@
+"""A long experiment is a list of jobs; each checkpoints, resumes, and is kept when it is finished.
+
+A job is a name, a function, parameters that JSON can hold, and a goal: how far to take it. Its name is its
+folder below the root of the experiment:
+
+    job.json        function and parameters: what the folder belongs to
+    progress.json   how far it is, for whoever looks
+    result.json     goal and result; a job that has reached its goal is never run again
+
+What else lies there is the function's own, above all its checkpoint. The function is called as
+`work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on
+from its checkpoint if there is one and asks `watch.stopped()` between updates; if that is a signal's number,
+it checkpoints and raises `Interrupted`. A goal can be raised later: the job then goes on from where it ended.
+"""
+
+import json
+import os
+import secrets
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mclstm.errors import CheckpointError, Interrupted
+from mclstm.experiments.locks import locked
+from mclstm.experiments.watch import Stop, Watch, watching
+from mclstm.training.atomic import make_folder, write_text_atomic
+from mclstm.training.interrupt import listening
+from mclstm.training.journal import without_nan
+
+__all__ = ["Job", "Result", "kept_results", "run_jobs"]
+
+Result = dict[str, Any]
+TICK = 0.2  # seconds between two looks at the jobs elsewhere
+
+
+class Job(NamedTuple):
+    """A piece of an experiment that one process does; its name is unique and stays the same."""
+
+    name: str  # a path, such as "mclstm/addition/seeds-0-99"
+    work: Callable[..., Result]  # a function of a module, so that any executor can send it
+    parameters: dict[str, Any]
+    goal: int  # updates or epochs: handed to the function, and no part of what the job is
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    root: Path,
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    quiet: bool = False,
+    after: Callable[[], None] = lambda: None,
+) -> dict[str, Result]:
+    """Do all jobs that have not reached their goal and give every result by name.
+
+    workers: processes; 1 works in this one. executor: any other, on a file system shared with this process.
+    after: called in this process whenever jobs have ended.
+    A signal, or a failure of one job, lets all others checkpoint before it is raised.
+
+    >>> import tempfile
+    >>> def add(folder, watch, goal, numbers): return {"sum": sum(numbers[:goal])}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run_jobs([Job("a", add, {"numbers": [1, 2, 3]}, goal=2)], Path(folder), quiet=True)
+    {'a': {'sum': 3}}
+    """
+    names = [job.name for job in jobs]
+    assert len(set(names)) == len(names), "two jobs have one name"
+    waiting = [job for job in jobs if finished(job, root) is None]
+    with watching(root, [job.name for job in waiting], quiet):
+        if executor is not None:
+            signum = elsewhere(waiting, root, executor, None, after)
+        elif workers > 1 and len(waiting) > 1:
+            pool = ProcessPoolExecutor(
+                min(workers, len(waiting)), get_context("spawn"), initializer=prepare, initargs=(workers,)
+            )
+            with pool:
+                signum = elsewhere(waiting, root, pool, os.getpid(), after)
+        else:
+            signum = here(waiting, root, after)
+    if signum is not None:
+        done = sum(finished(job, root) is not None for job in jobs)
+        raise Interrupted(
+            signum, f"Stopped; {done} of {len(jobs)} jobs are finished. The same command goes on."
+        )
+    return kept_results(jobs, root)
+
+
+def kept_results(jobs: Sequence[Job], root: Path) -> dict[str, Result]:
+    """The results of the jobs that have reached their goal, by name."""
+    return {job.name: result for job in jobs if (result := finished(job, root)) is not None}
+
+
+def finished(job: Job, root: Path) -> Result | None:
+    """The kept result of a job that has reached its goal; refuses the folder of another job."""
+    folder = root / job.name
+    described = read(folder / "job.json")
+    if described is not None and described != description(job):
+        raise CheckpointError(
+            f"{folder} holds a job with other settings. Choose another folder with --out, or remove this one."
+        )
+    kept = read(folder / "result.json")
+    if kept is None or kept["goal"] < job.goal:
+        return None
+    if kept["goal"] > job.goal:
+        raise CheckpointError(
+            f"{folder} has been taken to {kept['goal']}, further than the {job.goal} asked for. "
+            "Ask for as many, or choose another folder with --out."
+        )
+    result: Result = kept["result"]
+    return result
+
+
+def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
+    """Do one job in its folder and keep its result; the number of the signal that stopped it, if one did."""
+    folder = root / job.name
+    make_folder(folder)
+    with locked(folder):
+        if read(folder / "job.json") is None:
+            write_text_atomic(folder / "job.json", json.dumps(description(job), indent=1) + "\n")
+        try:
+            with listening() as signalled:
+                watch = Watch(folder, signalled, stop)
+                if (signum := watch.stopped()) is not None:
+                    raise Interrupted(signum, "")  # an executor may hand out one more job meanwhile
+                result = job.work(folder, watch, job.goal, **job.parameters)
+                kept = {"goal": job.goal, "result": without_nan(result)}
+                write_text_atomic(folder / "result.json", json.dumps(kept, allow_nan=False) + "\n")
+        except Interrupted as stopped:
+            if stop is not None:
+                stop.file.touch()
+            return stopped.signum
+    return None
+
+
+def here(jobs: Sequence[Job], root: Path, after: Callable[[], None]) -> int | None:
+    """One job after the other, in this process."""
+    for job in jobs:
+        if (signum := perform(job, root)) is not None:
+            return signum
+        after()
+    return None
+
+
+def elsewhere(
+    jobs: Sequence[Job], root: Path, executor: Executor, parent: int | None, after: Callable[[], None]
+) -> int | None:
+    """All jobs through an executor; when one ends too early, the others are told to checkpoint and stop."""
+    make_folder(root)
+    stop = Stop(root / f".stop-{secrets.token_hex(4)}", parent)
+    pending: set[Future[int | None]] = set()
+    try:
+        with listening() as signalled:
+            pending = {executor.submit(perform, job, root, stop) for job in jobs}
+            while pending:
+                ended, pending = wait(pending, timeout=TICK)
+                signum = next((n for future in ended if (n := future.result()) is not None), signalled())
+                if signum is not None:
+                    raise Interrupted(signum, "")
+                if ended:
+                    after()
+    except Interrupted as stopped:
+        return stopped.signum
+    finally:
+        # Also after a failure: nothing goes on behind the user's back.
+        stop.file.touch()
+        wait([future for future in pending if not future.cancel()])
+        stop.file.unlink(missing_ok=True)
+    return None
+
+
+def prepare(workers: int) -> None:
+    """A worker of the pool: Ctrl-C on the terminal is its parent's business; cores are shared."""
+    import torch
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))
+
+
+def description(job: Job) -> dict[str, Any]:
+    """What a folder belongs to, as it comes back from a file."""
+    made: dict[str, Any] = json.loads(
+        json.dumps({"work": f"{job.work.__module__}.{job.work.__qualname__}", "parameters": job.parameters})
+    )
+    return made
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """A JSON object of a job, None if the file is not there."""
+    if not path.exists():
+        return None
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read: {error}. Remove the folder to do the job again."
+        ) from error
+    return content

@@ -1,0 +1,151 @@
+"""Networks of the synthetic tasks for E members, each a layer and an output layer; what their loss adds."""
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.baselines import Linear
+from mclstm.baselines.regularisers import Schedule, sparsity_penalty
+from mclstm.nn.layer import MCLSTM
+from mclstm.tasks.protocols import Protocol, switched
+
+__all__ = [
+    "MassConserving",
+    "Penalty",
+    "Recipe",
+    "Recurrent",
+    "Sources",
+    "mass_layer",
+    "member_errors",
+    "output_penalty",
+    "scheduled",
+    "sources",
+]
+
+Sources = list[torch.Generator]
+Penalty = Callable[[nn.Module, int], Tensor | None]  # (model, update) -> (E,), or None where there is nothing
+
+
+class Recipe(NamedTuple):
+    """A row of a table: how a model is built and trained."""
+
+    build: Callable[[Sources], nn.Module]
+    learning_rate: float
+    penalty: Penalty = lambda model, update: None
+    cell_penalty: float = 0.0  # factor of the mean square of the cells
+    clamped: bool = False  # weights of NAU and NMU go back into their range after every update
+
+
+def sources(seeds: list[int]) -> Sources:
+    """One generator a member: layers built one after the other draw on where the last one stopped.
+
+    >>> [source.initial_seed() for source in sources([3, 4])]
+    [3, 4]
+    """
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+class Recurrent(nn.Module):
+    """A baseline layer and an output layer on its last output; with `marker` it sees the marker as an input.
+
+    x: (T, B, M) shared or (E, T, B, M), a: (T, B, 1) or (E, T, B, 1) -> (E, B, 1)
+    """
+
+    def __init__(self, layer: nn.Module, head: nn.Module, marker: bool) -> None:
+        super().__init__()
+        self.layer, self.head, self.marker = layer, head, marker
+
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """The prediction at the last step."""
+        h, _ = self.layer(torch.cat([x, a], dim=-1) if self.marker else x)
+        y: Tensor = self.head(h[:, -1])
+        return y
+
+
+class MassConserving(nn.Module):
+    """An MC-LSTM and an output layer on its last outflow; `first` (E, K) is a learned initial state.
+
+    x: (T, B, M) shared or (E, T, B, M), a: (T, B, 1) or (E, T, B, 1) -> (E, B, 1)
+    """
+
+    first: nn.Parameter | None
+
+    def __init__(self, layer: MCLSTM, head: nn.Module, first: Tensor | None = None) -> None:
+        super().__init__()
+        self.layer, self.head = layer, head
+        self.register_parameter("first", None if first is None else nn.Parameter(first))
+
+    def forward(self, x: Tensor, a: Tensor) -> Tensor:
+        """The prediction at the last step."""
+        h, _ = self.layer(x, a, self._start(x))
+        return self._predicted(h)
+
+    def with_cells(self, x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+        """The prediction and the cells at every step, (E, T + 1, B, K)."""
+        h, c = self.layer.trajectory(x, a, self._start(x))
+        return self._predicted(h), c
+
+    def _start(self, x: Tensor) -> Tensor | None:
+        return None if self.first is None else self.first.unsqueeze(1).expand(-1, x.shape[-2], -1)
+
+    def _predicted(self, h: Tensor) -> Tensor:
+        # An unconstrained initial state can make outflows negative, of which no product can be learned.
+        last = h[:, -1] if self.first is None else h[:, -1].clamp(min=0.0)
+        y: Tensor = self.head(last)
+        return y
+
+
+def mass_layer(
+    mass_size: int,
+    hidden_size: int,
+    drawn: Sources,
+    protocol: Protocol,
+    redistribution: Literal["static", "dynamic"] = "static",
+    signed: bool = False,
+) -> MCLSTM:
+    """An MC-LSTM with one auxiliary input, started as the protocol says.
+
+    >>> mass_layer(1, 10, sources([0]), "stated")(torch.rand(5, 2, 1), torch.rand(5, 2, 1))[1].shape
+    torch.Size([1, 2, 10])
+    """
+    weak = math.e / (math.e + hidden_size - 1) if redistribution == "static" else None
+    return MCLSTM(
+        mass_size,
+        1,
+        hidden_size,
+        redistribution=redistribution,
+        gates_see=("aux",) if switched("mclstm: gates see aux only", protocol) else ("aux", "state"),
+        stay=weak if switched("mclstm: weak identity", protocol) else 0.9,
+        allow_negative_mass=signed,
+        members=len(drawn),
+        seeds=drawn,
+    )
+
+
+def output_penalty(factor: float) -> Penalty:
+    """factor / 2 times the mean square of the output layer's weights, the published L2."""
+
+    def penalty(model: nn.Module, update: int) -> Tensor:
+        head = model.get_submodule("head")
+        assert isinstance(head, Linear)
+        return factor / 2.0 * head.W.square().mean(dim=(1, 2))
+
+    return penalty
+
+
+def scheduled(schedule: Schedule) -> Penalty:
+    """The sparsity penalty of NAU and NMU with the factor of its schedule; nothing while that is 0."""
+
+    def penalty(model: nn.Module, update: int) -> Tensor | None:
+        factor = schedule.at(update)
+        return factor * sparsity_penalty(model) if factor > 0.0 else None
+
+    return penalty
+
+
+def member_errors(y: Tensor, target: Tensor) -> Tensor:
+    """Mean squared error of every member: (E, B, 1) each -> (E,)."""
+    return (y - target).square().mean(dim=(1, 2))

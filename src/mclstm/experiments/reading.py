@@ -1,0 +1,128 @@
+"""What a trained MC-LSTM of recurrent arithmetic does, read in its weights as the paper's appendix does."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from mclstm.baselines import Linear
+from mclstm.experiments.networks import MassConserving
+from mclstm.nn.mcfc import MultiplicativeMCFC
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.subsets import subset_masks
+
+__all__ = ["Learned", "learned", "sentences", "task_in_words"]
+
+SIGNS = {"addition": "+", "subtraction": "-", "multiplication": "*"}
+NOTICED = 0.02  # shares below are not mentioned
+
+
+class Learned(NamedTuple):
+    """The gates of one member, averaged over samples and, but for the last step, over time."""
+
+    i: Tensor  # (M, K) which share of an input goes to which cell, on the way
+    o: Tensor  # (2, K) output gate on the way, and at the last step
+    R: Tensor  # (K, K) row = from
+    head: Tensor  # (K,) factor of each cell in the prediction, or its exponent
+
+
+@torch.no_grad()
+def learned(network: MassConserving, operation: str, seed: int) -> Learned:
+    """The gates of a network with one member, on validation sequences of its task."""
+    x, a, _ = RecurrentArithmetic(operation, [seed]).evaluation("validation", samples=64)
+    flows = network.layer.flows(x, a)
+    on_the_way = slice(None, -1)
+    i, R = (value[0, on_the_way].mean(dim=(0, 1)) for value in (flows.i, flows.R))
+    o = torch.stack([flows.o[0, on_the_way].mean(dim=(0, 1)), flows.o[0, -1].mean(dim=0)])
+    return Learned(i, o, R, factors(network))
+
+
+def factors(network: MassConserving) -> Tensor:
+    """What the output layer does with each cell: a factor, or for products an exponent; (K,)."""
+    head = network.head
+    if isinstance(head, MultiplicativeMCFC):
+        mcfc = head.mcfc
+        assert mcfc.b_o is not None
+        return (mcfc.input_gate[0, :, 1:] * torch.sigmoid(mcfc.b_o[0, 1:])).sum(dim=-1)
+    assert isinstance(head, Linear)
+    return head.W[0, 0].detach()
+
+
+def task_in_words(operation: str, seed: int, inputs: int = 10) -> str:
+    """What is to be computed, summed over time, with inputs counted from 1.
+
+    >>> task_in_words("subtraction", seed=0)
+    '(x5 + x6) - (x6 + x7)'
+    """
+    sums = [
+        " + ".join(f"x{k + 1}" for k in mask.nonzero().flatten().tolist())
+        for mask in subset_masks(inputs, [seed])[0]
+    ]
+    return f" {SIGNS[operation]} ".join(f"({one})" for one in sums)
+
+
+def sentences(found: Learned, operation: str) -> list[str]:
+    """One sentence a cell, and one about the output layer.
+
+    >>> i, o = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> for line in sentences(Learned(i, o, torch.eye(2), torch.tensor([0.0, 2.0])), "addition"): print(line)
+    Cell 0, trash: takes x1 + 0.50 x2; keeps its mass; open (1.00) on the way, closed (0.00) at the end.
+    Cell 1, accumulator: takes 0.50 x2; keeps its mass; closed (0.00) on the way, open (1.00) at the end.
+    The output layer multiplies cell 0 by 0.00 and cell 1 by 2.00.
+    """
+    cells = range(found.o.shape[1])
+    lines = [
+        f"Cell {k}, {role(found.o[:, k])}: takes {inputs(found.i[:, k])}; {moves(found.R[k], k)}; "
+        f"{gate(found.o[0, k])} on the way, {gate(found.o[1, k])} at the end."
+        for k in cells
+    ]
+    verb, how = ("raises", "to the power") if operation == "multiplication" else ("multiplies", "by")
+    parts = [f"cell {k} {how} {found.head[k]:.2f}" for k in cells]
+    return [*lines, f"The output layer {verb} {listed(parts)}."]
+
+
+def role(o: Tensor) -> str:
+    """What a cell is for, by its output gate: on the way, at the end (2,)."""
+    before, last = (value > 0.5 for value in o.tolist())
+    return {(True, False): "trash", (False, True): "accumulator", (True, True): "passage"}.get(
+        (before, last), "store"
+    )
+
+
+def inputs(shares: Tensor) -> str:
+    """A sum in words: shares (M,) of the inputs, near 1 without a factor."""
+    terms = [
+        f"x{k + 1}" if share > 1 - NOTICED else f"{share:.2f} x{k + 1}"
+        for k, share in enumerate(shares.tolist())
+        if share > NOTICED
+    ]
+    return " + ".join(terms) or "nothing"
+
+
+def moves(row: Tensor, cell: int) -> str:
+    """Where the mass of a cell goes: its row (K,) of R."""
+    handed = [
+        f"{share:.2f} to cell {j}" for j, share in enumerate(row.tolist()) if j != cell and share > NOTICED
+    ]
+    return f"hands on {listed(handed)}" if handed else "keeps its mass"
+
+
+def gate(value: Tensor) -> str:
+    opened = float(value)
+    word = "open" if opened > 0.9 else "closed" if opened < 0.1 else "partly open"
+    return f"{word} ({opened:.2f})"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Commas and an and.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def as_json(found: Learned) -> dict[str, Any]:
+    """The matrices as lists, rounded to what a reader can use."""
+    return {name: value.double().round(decimals=4).tolist() for name, value in found._asdict().items()}

@@ -1,0 +1,161 @@
+"""Recurrent arithmetic: which models add up two subsets over ten steps so that it holds over a hundred."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from mclstm.experiments.arithmetic import (
+    NUMBERS,
+    Batches,
+    arithmetic_jobs,
+    arithmetic_rows,
+    in_parts,
+    problem,
+)
+from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
+from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
+from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.reading import as_json, learned, sentences, task_in_words
+from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
+from mclstm.experiments.training import train
+from mclstm.experiments.watch import Watch
+from mclstm.experiments.weights import one_member
+from mclstm.report.arithmetic import success_table
+from mclstm.report.matrices import gate_matrices
+from mclstm.report.paper import RECURRENT as PAPER
+from mclstm.report.results import Claim, Row
+from mclstm.tasks.protocols import Protocol, switched
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.subsets import OPERATIONS
+
+__all__ = ["EXPERIMENT", "learn"]
+
+NAME = "recurrent-arithmetic"
+SEEDS, UPDATES, SHORT = 100, 2_000_000, 500_000
+QUICK = (5, 30_000)
+SETS = ("validation", "test")
+
+
+def learn(
+    folder: Path,
+    watch: Watch,
+    goal: int,
+    *,
+    model: str,
+    operation: str,
+    protocol: Protocol,
+    seeds: list[int],
+    learning_rate: float | None,
+    evaluate_every: int,
+) -> Result:
+    """A job: members learn an operation on sequences of ten, are chosen on other tens, tested on hundreds."""
+    task = RecurrentArithmetic(operation, seeds, protocol=protocol)
+    recipe = recurrent_recipe(model, operation, protocol)
+    limits = thresholds(NAME, operation)
+    many = NUMBERS // (len(seeds) * task.steps * 128 * task.input_size)
+    made = Batches(task.trains, many)
+
+    def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
+        x, a, y = made(update)
+        return (x, a), y
+
+    members = train(
+        folder,
+        watch,
+        goal,
+        problem(model, recipe, seeds, batches, errors_of(task, evaluate_every), limits[protocol]),
+        members=len(seeds),
+        learning_rate=learning_rate or recipe.learning_rate,
+        evaluate_every=evaluate_every,
+    )
+    return outcome(members, limits)
+
+
+def errors_of(
+    task: RecurrentArithmetic, every: int
+) -> Callable[[Callable[..., Tensor], int], dict[str, Tensor]]:
+    """Validation and test error of every member; sets that stay the same are made once."""
+    fixed = None if task.fresh else {name: task.evaluation(name) for name in SETS}
+
+    def errors(network: Callable[..., Tensor], update: int) -> dict[str, Tensor]:
+        sets = fixed or {name: task.evaluation(name, update // every) for name in SETS}
+        return {name: in_parts(network, (x, a), y) for name, (x, a, y) in sets.items()}
+
+    return errors
+
+
+def jobs(options: Options) -> list[Job]:
+    """One job for every model, operation and block of seeds."""
+
+    def budget(model: str, operation: str) -> tuple[int, int]:
+        short = switched("recurrent arithmetic: short subtraction", options.protocol)
+        paper = SHORT if short and model == "mclstm" and operation == "subtraction" else UPDATES
+        return scale(options, QUICK, (SEEDS, paper))
+
+    return arithmetic_jobs(NAME, options, learn, RECURRENT, RECURRENT_VARIANTS, budget)
+
+
+def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
+    """The rows of the jobs."""
+    return arithmetic_rows(jobs(options), results, PAPER)
+
+
+def trivial(options: Options) -> list[Row]:
+    """The mean target of the training sequences, and the sum in float32, on hundreds of steps."""
+    seeds = list(range(options.first_seed, options.first_seed + scale(options, QUICK, (SEEDS, 0))[0]))
+    made = []
+    for operation in OPERATIONS:
+        task = RecurrentArithmetic(operation, seeds, protocol=options.protocol)
+        x, _, y = task.evaluation("test")
+        for model, found in {"constant": task.constant(y), "exact": task.exact(x)}.items():
+            errors = (found.double() - y.double()).square().mean(dim=(1, 2))
+            made += trivial_rows(model, operation, options.protocol, errors, thresholds(NAME, operation))
+    return made
+
+
+def claims(found: Sequence[Row]) -> list[Claim]:
+    """The paper's comparisons: its rates, and the rivals it names."""
+    rates = [claim for operation in OPERATIONS for claim in reaches(found, "mclstm", operation)]
+    rivals = {"addition": "nau", "subtraction": "nau", "multiplication": "nmu"}
+    return rates + [c for where, rival in rivals.items() for c in beats(found, "mclstm", rival, where)]
+
+
+def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
+    """Gates and redistribution of one member that solved each operation, and what its cells accumulate."""
+    read: dict[str, Any] = {}
+    drawn = {}
+    for job in jobs(options):
+        model, operation = job.parameters["model"], job.parameters["operation"]
+        solved = results[job.name]["solved"][options.protocol]
+        if not model.startswith("mclstm") or f"{model}, {operation}" in read or True not in solved:
+            continue
+        member, seeds = solved.index(True), job.parameters["seeds"]
+        network = one_member(
+            recurrent_recipe(model, operation, options.protocol), seeds, member, root / job.name
+        )
+        found = learned(network, operation, seeds[member])
+        task = task_in_words(operation, seeds[member])
+        read[f"{model}, {operation}"] = {
+            "seed": seeds[member],
+            "task": task,
+            "sentences": sentences(found, operation),
+            **as_json(found),
+        }
+        drawn[f"{model}, {task}"] = {name: value.double().numpy() for name, value in found._asdict().items()}
+    return ({"recurrent-weights": gate_matrices(drawn)} if drawn else {}), read
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    about="sums over ten steps between two subsets of ten inputs, tested over a hundred steps",
+    models=tuple(RECURRENT),
+    variants=tuple(RECURRENT_VARIANTS),
+    jobs=jobs,
+    rows=rows,
+    trivial=trivial,
+    claims=claims,
+    table=success_table,
+    figures=figures,
+)

@@ -1,0 +1,127 @@
+"""Static arithmetic: which models find two subsets of a hundred numbers so that it holds on a wider range."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from mclstm.experiments.arithmetic import (
+    NUMBERS,
+    Batches,
+    arithmetic_jobs,
+    arithmetic_rows,
+    in_parts,
+    problem,
+)
+from mclstm.experiments.arithmetic_models import STATIC, static_recipe
+from mclstm.experiments.experiment import Experiment, Options, scale
+from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
+from mclstm.experiments.training import train
+from mclstm.experiments.watch import Watch
+from mclstm.report.arithmetic import success_table
+from mclstm.report.paper import STATIC as PAPER
+from mclstm.report.results import Claim, Row
+from mclstm.tasks.protocols import Protocol
+from mclstm.tasks.static_arithmetic import StaticArithmetic
+from mclstm.tasks.subsets import OPERATIONS
+
+__all__ = ["EXPERIMENT", "learn"]
+
+NAME = "static-arithmetic"
+SEEDS = 100
+UPDATES = {"addition": 500_000, "subtraction": 500_000, "multiplication": 3_000_000}
+QUICK = (5, 30_000)
+
+
+def learn(
+    folder: Path,
+    watch: Watch,
+    goal: int,
+    *,
+    model: str,
+    operation: str,
+    protocol: Protocol,
+    seeds: list[int],
+    learning_rate: float | None,
+    evaluate_every: int,
+) -> Result:
+    """A job: members learn an operation on numbers from 1 to 2 and are tested on numbers from 2 to 6."""
+    task, recipe = StaticArithmetic(operation, seeds), static_recipe(model, operation)
+    limits = thresholds(NAME, operation)
+    made = Batches(task.trains, NUMBERS // (len(seeds) * 128 * task.input_size))
+
+    def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
+        x, y = made(update)
+        return (x,), y
+
+    members = train(
+        folder,
+        watch,
+        goal,
+        problem(model, recipe, seeds, batches, errors_of(task), limits[protocol]),
+        members=len(seeds),
+        learning_rate=learning_rate or recipe.learning_rate,
+        evaluate_every=evaluate_every,
+    )
+    return outcome(members, limits)
+
+
+def errors_of(task: StaticArithmetic) -> Callable[[Callable[..., Tensor], int], dict[str, Tensor]]:
+    """Validation and test error of every member on the same samples every time."""
+    sets = {"validation": task.validation(), "test": task.test()}
+
+    def errors(network: Callable[..., Tensor], update: int) -> dict[str, Tensor]:
+        return {name: in_parts(network, (x,), y, part=2_000) for name, (x, y) in sets.items()}
+
+    return errors
+
+
+def jobs(options: Options) -> list[Job]:
+    """One job for every model, operation and block of seeds."""
+    return arithmetic_jobs(
+        NAME,
+        options,
+        learn,
+        STATIC,
+        {},
+        lambda model, operation: scale(options, QUICK, (SEEDS, UPDATES[operation])),
+    )
+
+
+def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
+    """The rows of the jobs."""
+    return arithmetic_rows(jobs(options), results, PAPER)
+
+
+def trivial(options: Options) -> list[Row]:
+    """The mean target of the training range, and the sum in float32, on the wider range."""
+    seeds = list(range(options.first_seed, options.first_seed + scale(options, QUICK, (SEEDS, 0))[0]))
+    made = []
+    for operation in OPERATIONS:
+        task = StaticArithmetic(operation, seeds)
+        x, y = task.test()
+        for model, found in {"constant": task.constant(y), "exact": task.exact(x)}.items():
+            errors = (found.double() - y.double()).square().mean(dim=(1, 2))
+            made += trivial_rows(model, operation, options.protocol, errors, thresholds(NAME, operation))
+    return made
+
+
+def claims(found: Sequence[Row]) -> list[Claim]:
+    """The paper's comparisons: all seeds solved, and more often than NALU."""
+    rates = [claim for operation in OPERATIONS for claim in reaches(found, "mcfc", operation)]
+    return rates + [c for operation in OPERATIONS for c in beats(found, "mcfc", "nalu", operation)]
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    about="an operation between two subsets of a hundred numbers from 1 to 2, tested from 2 to 6",
+    models=tuple(STATIC),
+    variants=(),
+    jobs=jobs,
+    rows=rows,
+    trivial=trivial,
+    claims=claims,
+    table=success_table,
+    figures=lambda options, results, root: ({}, {}),
+)

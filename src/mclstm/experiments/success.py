@@ -1,0 +1,164 @@
+"""Arithmetic tasks: which members solved them, when, and the rows and claims of the tables."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mclstm.evaluation.statistics import Interval, mean_interval, proportion_test, wilson_interval
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.jobs import Result
+from mclstm.report.results import Claim, Row, claim, interval_row
+from mclstm.tasks.protocols import Protocol
+from mclstm.tasks.thresholds import success_threshold
+
+__all__ = ["beats", "other", "outcome", "reaches", "solved_rows", "thresholds", "trivial_rows"]
+
+SIGNIFICANT = 0.05
+PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
+
+
+def other(protocol: Protocol) -> Protocol:
+    """The protocol that is not this one.
+
+    >>> other("stated")
+    'published'
+    """
+    return "published" if protocol == "stated" else "stated"
+
+
+def thresholds(task: str, operation: str) -> dict[str, float]:
+    """The test errors below which a task counts as solved, by protocol."""
+    return {name: success_threshold(task, operation, name) for name in PROTOCOLS}
+
+
+def outcome(ensemble: Ensemble, limits: Mapping[str, float]) -> Result:
+    """What came of every member, by the evaluation with its lowest validation error.
+
+    solved: the test error there is below the threshold; solved_at: the first update with such an error.
+    """
+    updates = torch.tensor(ensemble.noted)
+    validation, test = ensemble.record("validation"), ensemble.record("test")
+    best = validation.nan_to_num(nan=math.inf).argmin(dim=0)
+    at_best = test.gather(0, best.unsqueeze(0))[0]
+    result: dict[str, Any] = {
+        "best": updates[best].tolist(),
+        "validation": validation.gather(0, best.unsqueeze(0))[0].tolist(),
+        "test": at_best.tolist(),
+        "failed": ensemble.failed.tolist(),
+        "solved": {},
+        "solved_at": {},
+    }
+    for name, limit in limits.items():
+        below = test < limit
+        first = updates[below.to(torch.uint8).argmax(dim=0)]
+        result["solved"][name] = (at_best < limit).tolist()
+        result["solved_at"][name] = torch.where(below.any(dim=0), first, -1).tolist()
+    if "sparsity" in ensemble.records:
+        result["sparsity"] = ensemble.record("sparsity").gather(0, best.unsqueeze(0))[0].tolist()
+    return result
+
+
+def together(results: Sequence[Result]) -> Result:
+    """The outcomes of several blocks of seeds as one."""
+    joined: Result = {}
+    for name, value in results[0].items():
+        parts = [result[name] for result in results]
+        joined[name] = (
+            together(parts) if isinstance(value, dict) else [item for part in parts for item in part]
+        )
+    return joined
+
+
+def solved_rows(
+    model: str,
+    operation: str,
+    protocol: Protocol,
+    results: Sequence[Result],
+    trained: int,
+    paper: tuple[float | None, float | None],
+) -> list[Row]:
+    """Success rate, updates until solved, test error, sparsity and failures of a model on an operation."""
+    found = together(results)
+    solved = np.array(found["solved"][protocol])
+    at = np.array(found["solved_at"][protocol])[solved]
+    more: dict[str, Any] = {"trained": trained}
+
+    def made(metric: str, interval: Interval, values: Any, number: float | None = None) -> Row:
+        return interval_row(operation, model, metric, interval, list(values), number, **more)
+
+    errors = numbers(found["test"])
+    rows = [
+        made("success", wilson_interval(int(solved.sum()), len(solved)), solved, paper[0]),
+        made("updates", quartiles(at), at, paper[1]),
+        made("mse", quartiles(errors), errors),
+        made(
+            "nan", Interval(float((np.array(found["failed"]) >= 0).sum()), *(math.nan,) * 2, len(solved)), []
+        ),
+    ]
+    beside = np.array(found["solved"][other(protocol)])
+    name = f"success ({other(protocol)} threshold)"
+    rows.append(made(name, wilson_interval(int(beside.sum()), len(beside)), beside))
+    if "sparsity" in found:
+        sparse = numbers(found["sparsity"])[solved]
+        rows.append(made("sparsity", mean_interval(sparse), sparse))
+    return rows
+
+
+def trivial_rows(
+    model: str, operation: str, protocol: Protocol, errors: Tensor, limits: Mapping[str, float]
+) -> list[Row]:
+    """The rows of a prediction that nobody learned, by its test error on every seed's task (E,)."""
+    solved = {name: (errors < limit).tolist() for name, limit in limits.items()}
+    nothing = [-1] * len(errors)
+    found = {
+        "test": errors.tolist(),
+        "failed": nothing,
+        "solved": solved,
+        "solved_at": {name: [0] * len(errors) for name in limits},
+    }
+    return solved_rows(model, operation, protocol, [found], 0, (None, None))
+
+
+def numbers(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """What a file gave back: null was NaN."""
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def quartiles(values: np.ndarray[Any, Any]) -> Interval:
+    """Median with quartiles over those that are finite; NaN where there are none."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    low, middle, high = (float(value) for value in np.quantile(finite, [0.25, 0.5, 0.75]))
+    return Interval(middle, low, high, int(finite.size))
+
+
+def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[Claim]:
+    """Whether a model solves an operation more often than a rival: the paper's one-sided proportion test."""
+    one, two = (find(rows, name, operation, "success") for name in (model, rival))
+    if one is None or two is None:
+        return []
+    first, second = ((int(sum(item["values"])), int(item["n"])) for item in (one, two))
+    half = proportion_test(first, second).p / 2
+    p = half if one["value"] > two["value"] else 1 - half
+    text = f"{model} solves {operation} more often than {rival}"
+    return [claim(text, "proportion test, one-sided", p, bool(p < SIGNIFICANT))]
+
+
+def reaches(rows: Sequence[Row], model: str, operation: str) -> list[Claim]:
+    """Whether the interval of a success rate reaches the paper's rate."""
+    item = find(rows, model, operation, "success")
+    if item is None or item["paper"] is None:
+        return []
+    text = f"{model} solves {operation} as often as in the paper ({item['paper']:.0%})"
+    return [claim(text, "Wilson interval, 95 %", None, item["high"] >= item["paper"])]
+
+
+def find(rows: Sequence[Row], model: str, setting: str, metric: str) -> Row | None:
+    """One row of a table, None if it is not there."""
+    wanted = (model, setting, metric)
+    return next((r for r in rows if (r["model"], r["setting"], r["metric"]) == wanted), None)

@@ -1,0 +1,90 @@
+"""The loop of the synthetic tasks, top to bottom: evaluate, update, checkpoint, stop when asked."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.errors import Interrupted
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.watch import Watch
+
+__all__ = ["CHECKPOINT", "Problem", "train"]
+
+CHECKPOINT = "checkpoint.safetensors"
+SAVE_EVERY = 60.0  # seconds; when a checkpoint was made does not change what comes out
+
+
+class Problem(NamedTuple):
+    """What E members learn and how they are looked at."""
+
+    model: nn.Module
+    losses: Callable[[int], Tensor]  # number of the update -> (E,); a function of it and the weights only
+    evaluate: Callable[[int], dict[str, Tensor]]  # number of the update -> name: (E,), one is "validation"
+    after: Callable[[], None]  # what is done to the weights after every update, such as a clamp
+    note: Callable[[Ensemble], str]  # what is shown beside the progress
+
+
+def train(
+    folder: Path,
+    watch: Watch,
+    goal: int,
+    problem: Problem,
+    *,
+    members: int,
+    learning_rate: float | Mapping[str, float],
+    evaluate_every: int,
+) -> Ensemble:
+    """Train to update `goal`, from the folder's checkpoint if there is one; evaluate at the goal as well.
+
+    Batches are functions of (seed, update), so that what was killed ends with the bits of what was not.
+    """
+    ensemble = Ensemble(problem.model, members, learning_rate)
+    kept, note = folder / CHECKPOINT, ""
+    if kept.exists():
+        ensemble.restore(kept)
+    with as_one_core():
+        saved = time.monotonic()
+        while True:
+            # What the members can do now; not twice at one update, as after a raised goal.
+            update = ensemble.update
+            if (update % evaluate_every == 0 or update == goal) and update not in ensemble.noted[-1:]:
+                with torch.no_grad():
+                    ensemble.note(problem.evaluate(update))
+                note = problem.note(ensemble)
+            if update >= goal:
+                break
+
+            # One update of all of them.
+            ensemble.step(problem.losses(update))
+            problem.after()
+            watch.show(ensemble.update, goal, note)
+
+            # What survives.
+            signum = watch.stopped()
+            if signum is not None or time.monotonic() - saved > SAVE_EVERY:
+                ensemble.save(kept)
+                saved = time.monotonic()
+            if signum is not None:
+                raise Interrupted(signum, f"Stopped after update {ensemble.update} of {goal}.")
+        ensemble.save(kept)
+    watch.show(goal, goal, note)
+    return ensemble
+
+
+@contextmanager
+def as_one_core() -> Iterator[None]:
+    """One thread, so that bits do not depend on the machine's cores; and no denormals, which take ten times
+    as long as other numbers and fill the gradients of long sequences."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(threads)

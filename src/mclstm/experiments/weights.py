@@ -1,0 +1,22 @@
+"""The weights of one member of a finished job, as a network of its own."""
+
+from pathlib import Path
+
+from mclstm.experiments.networks import MassConserving, Recipe, sources
+from mclstm.experiments.training import CHECKPOINT
+from mclstm.training import checkpoint
+
+__all__ = ["one_member"]
+
+
+def one_member(
+    recipe: Recipe, seeds: list[int], member: int, folder: Path, best: bool = True
+) -> MassConserving:
+    """A network with one member: number `member` of the job in a folder, its best weights or its last."""
+    tensors, _ = checkpoint.load(folder / CHECKPOINT)
+    prefix = "best." if best else "weights."
+    network = recipe.build(sources([seeds[member]]))
+    assert isinstance(network, MassConserving)
+    found = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    network.load_state_dict({name: value[member : member + 1] for name, value in found.items()})
+    return network

@@ -1,0 +1,162 @@
+"""The tables of neural arithmetic in the shape of the paper's, from rows of results or its own numbers."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from mclstm.report.paper import ADDITION, ADDITION_FAILED, Printed
+from mclstm.report.results import Row
+from mclstm.report.tables import NOTHING, markdown
+
+__all__ = ["claims_table", "detail_table", "error_table", "paper_errors", "paper_success", "success_table"]
+
+Cells = Mapping[tuple[str, str, str], Row]  # (model, setting, metric)
+
+
+def success_table(rows: Sequence[Row]) -> str:
+    """Success rate with its interval and median updates until solved, by model and operation.
+
+    >>> from mclstm.evaluation.statistics import Interval
+    >>> from mclstm.report.results import interval_row
+    >>> rows = [interval_row("addition", "nau", "success", Interval(0.5, 0.1, 0.9, 2), [0, 1], trained=4_000)]
+    >>> print(success_table(rows).splitlines()[-1])
+    | nau   | 50 % (10 to 90) | –       | 2 × 4e3         |
+    """
+    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
+    operations = list(dict.fromkeys(r["setting"] for r in rows))
+    models = list(dict.fromkeys(r["model"] for r in rows))
+    table: dict[str, list[str]] = {"model": models}
+    for operation in operations:
+        table[operation] = [rate(cells.get((model, operation, "success"))) for model in models]
+        solved = [cells.get((model, operation, "updates")) for model in models]
+        table[f"updates{' ' * operations.index(operation)}"] = [
+            NOTHING if r is None else updates(r["value"]) for r in solved
+        ]
+    table["seeds × updates"] = [budget(rows, model) for model in models]
+    return markdown(pd.DataFrame(table))
+
+
+def detail_table(rows: Sequence[Row]) -> str:
+    """What else is known of a model on an operation: the other threshold, test error, sparsity, failures."""
+    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
+    pairs = list(dict.fromkeys((r["model"], r["setting"]) for r in rows if r["metric"] == "success"))
+    beside = next((r["metric"] for r in rows if r["metric"].startswith("success (")), "success")
+    table = {
+        "model": [model for model, _ in pairs],
+        "operation": [operation for _, operation in pairs],
+        beside: [rate(cells.get((*pair, beside))) for pair in pairs],
+        "test error, median (quartiles)": [spread(cells.get((*pair, "mse"))) for pair in pairs],
+        "sparsity error": [spread(cells.get((*pair, "sparsity"))) for pair in pairs],
+        "failed": [count(cells.get((*pair, "nan"))) for pair in pairs],
+    }
+    return markdown(pd.DataFrame(table))
+
+
+def error_table(rows: Sequence[Row]) -> str:
+    """Mean squared error with its interval over the runs that converged, by model and regime."""
+    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
+    settings = list(dict.fromkeys(r["setting"] for r in rows if r["metric"] == "mse"))
+    models = list(dict.fromkeys(r["model"] for r in rows))
+    table: dict[str, list[str]] = {"model": models}
+    for setting in settings:
+        table[setting] = [mean(cells.get((model, setting, "mse"))) for model in models]
+    table["NaN"] = [count(cells.get((model, settings[0], "nan"))) for model in models]
+    table["seeds × updates"] = [budget(rows, model) for model in models]
+    return markdown(pd.DataFrame(table))
+
+
+def claims_table(claims: Sequence[Mapping[str, object]]) -> str:
+    """The paper's comparisons on our numbers."""
+    shown = {
+        "claim": [str(c["claim"]) for c in claims],
+        "test": [str(c["test"]) for c in claims],
+        "p": [NOTHING if c["p"] is None else f"{c['p']:.2g}" for c in claims],
+        "holds": ["yes" if c["holds"] else "no" for c in claims],
+    }
+    return markdown(pd.DataFrame(shown))
+
+
+def paper_success(printed: Mapping[str, Mapping[str, Printed]]) -> str:
+    """A success table of the paper."""
+    operations = list(printed[next(iter(printed))])
+    table: dict[str, list[str]] = {"model": list(printed)}
+    for at, operation in enumerate(operations):
+        found = [by_operation.get(operation) for by_operation in printed.values()]
+        table[operation] = [
+            NOTHING if cell is None else f"{cell[0]:.0%}".replace("%", " %") for cell in found
+        ]
+        table[f"updates{' ' * at}"] = [
+            NOTHING if cell is None or cell[1] is None else updates(cell[1]) for cell in found
+        ]
+    return markdown(pd.DataFrame(table))
+
+
+def paper_errors() -> str:
+    """The paper's table of the addition problem."""
+    settings = list(ADDITION["mclstm"])
+    table: dict[str, list[str]] = {"model": list(ADDITION)}
+    for setting in settings:
+        table[setting] = ["{:g} ± {:g}".format(*printed[setting]) for printed in ADDITION.values()]
+    table["NaN"] = [str(ADDITION_FAILED[model]) for model in ADDITION]
+    return markdown(pd.DataFrame(table))
+
+
+def known(item: Row | None) -> Row | None:
+    """A row that has a number."""
+    return None if item is None or item["value"] is None or math.isnan(item["value"]) else item
+
+
+def rate(item: Row | None) -> str:
+    found = known(item)
+    if found is None:
+        return NOTHING
+    value, low, high = (round(100 * found[key]) for key in ("value", "low", "high"))
+    return f"{value} % ({low} to {high})"
+
+
+def mean(item: Row | None) -> str:
+    found = known(item)
+    if found is None:
+        return NOTHING
+    low = found["low"]
+    half = "" if low is None or math.isnan(low) else f" ± {found['value'] - low:.2g}"
+    return f"{found['value']:.3g}{half}"
+
+
+def spread(item: Row | None) -> str:
+    found = known(item)
+    if found is None:
+        return NOTHING
+    bounds = [found["low"], found["high"]]
+    if any(bound is None or math.isnan(bound) for bound in bounds):
+        return f"{found['value']:.2g}"
+    return "{:.2g} ({:.2g} to {:.2g})".format(found["value"], *bounds)
+
+
+def count(item: Row | None) -> str:
+    found = known(item)
+    return NOTHING if found is None else f"{found['value']:.0f}"
+
+
+def updates(number: float | None) -> str:
+    """How many updates, short.
+
+    >>> updates(460_000.0), updates(2_000_000), updates(0)
+    ('4.6e5', '2e6', '0')
+    """
+    if number is None or math.isnan(number):
+        return NOTHING
+    if number < 1_000:
+        return f"{number:.0f}"
+    power = math.floor(math.log10(number))
+    return f"{number / 10**power:.2g}e{power}"
+
+
+def budget(rows: Sequence[Row], model: str) -> str:
+    """How many seeds were trained for how many updates, once if it is the same everywhere."""
+    every = [r for r in rows if r["model"] == model and r["metric"] in ("success", "mse")]
+    shown = dict.fromkeys(
+        f"{r.get('runs', r['n'])} × {updates(r['trained'])}" for r in every if r.get("trained")
+    )
+    return ", ".join(shown) or NOTHING

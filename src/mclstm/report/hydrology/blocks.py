@@ -1,0 +1,86 @@
+"""The hydrology blocks of the documentation, from results/hydrology/*.json."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mclstm.evaluation.comparison import COMPARED
+from mclstm.report.hydrology.claims import tests_table
+from mclstm.report.hydrology.table import comparison_table, label
+from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
+
+__all__ = ["HYDROLOGY"]
+
+FOLDER = "results/hydrology"
+SETTING = "447 basins"
+NONE = f"Not measured yet: `{FOLDER}/stated.json` has no such rows."
+
+
+def table(root: Path) -> str:
+    """The paper's table with the paper's numbers beside ours."""
+    rows = [row for row in read(root)["rows"] if row["setting"] == SETTING and row["metric"] in COMPARED]
+    return comparison_table(rows) if any(row["value"] is not None for row in rows) else NONE
+
+
+def tests(root: Path) -> str:
+    """Wilcoxon's tests of our MC-LSTM against every other model, and the claims about all of them."""
+    claims = read(root)["claims"]
+    for subject in ("mclstm-ensemble", "mclstm"):
+        if any(claim["claim"].startswith(f"{subject} is better than") for claim in claims):
+            whole = [claim for claim in claims if " than every " in claim["claim"]]
+            said = [f"* {c['claim']}: {'yes' if c['holds'] else 'no'}, p = {c['p']:.2g}" for c in whole]
+            return "\n".join([tests_table(claims, subject), "", *said])
+    return NONE
+
+
+def snow(root: Path) -> str:
+    """Correlation of chosen cells with snow water equivalent in the years that had no part in the choice."""
+    rows = [row for row in read(root)["rows"] if row["metric"].startswith("swe-r")]
+    if not rows:
+        return NONE
+    names = {"swe-r": "r", "swe-r-anomaly": "r of anomalies"}
+    lines = ["| model | what | | held out | members | paper |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        span = f" ({row['low']:.2f} to {row['high']:.2f})" if row["n"] > 1 else ""
+        paper = "–" if row["paper"] is None else f"{row['paper']:.2f}"
+        name = label(row["model"]).removesuffix(" single")
+        about = f"| {name} | {row['setting']} | {names[row['metric']]}"
+        lines.append(f"{about} | {row['value']:.2f}{span} | {row['n']} | {paper} |")
+    return "\n".join(lines)
+
+
+def variants(root: Path) -> str:
+    """The variants of the appendix side by side."""
+    rows = read(root, "variants.json")["rows"]
+    return variants_table(rows) if rows else none("variants.json")
+
+
+def ablation(root: Path) -> str:
+    """The ablation's table, and which of its differences are significant."""
+    found = read(root, "ablation.json")
+    if not found["rows"]:
+        return none("ablation.json")
+    return f"{ablation_table(found['rows'])}\n\n{claims_list(found['claims'])}"
+
+
+def none(name: str) -> str:
+    return f"Not measured yet: `{FOLDER}/{name}` does not exist."
+
+
+def read(root: Path, name: str = "stated.json") -> dict[str, Any]:
+    """A result file, or an empty one: a block of a page must not fail because nothing was measured."""
+    file = root / FOLDER / name
+    if not file.is_file():
+        return {"rows": [], "claims": []}
+    content: dict[str, Any] = json.loads(file.read_text())
+    return content
+
+
+HYDROLOGY: dict[str, Callable[[Path], str]] = {
+    "hydrology": table,
+    "hydrology-tests": tests,
+    "hydrology-snow": snow,
+    "hydrology-variants": variants,
+    "hydrology-ablation": ablation,
+}
