@@ -30,7 +30,7 @@ format: env
 	$(VENV)/bin/ruff format .
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-long-run record-kills record-demo docs
+.PHONY: record-properties record-long-run record-kills record-demo record-runtime docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -43,6 +43,10 @@ record-kills: env
 
 record-demo: env
 	$(PYTHON) -m mclstm.experiments.demo --seeds 3 --out results/demo/stated.json
+
+# Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
+record-runtime: env
+	$(VENV)/bin/mclstm bench --out results/runtime/stated.json --figure docs/figures/runtime.svg
 
 # Tables in README and docs, from results/.
 docs: env

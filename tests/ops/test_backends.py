@@ -1,6 +1,7 @@
 """The fast backends against the reference: random cases, conservation, repetition, derivatives."""
 
 import copy
+import json
 import os
 
 import pytest
@@ -236,9 +237,11 @@ def test_empty_sequences_and_batches(backend: str, shape: tuple[int, int]) -> No
 def test_the_operator_is_well_registered() -> None:
     layer, (x, a, s) = build("hydrology"), inputs()
     form = layer.gates.form
-    given = stack(x, a, s, torch.rand(3, 4, dtype=torch.float64), layer.gates.weights(), form, None)
-    given = given._replace(W=given.W.detach().requires_grad_(), base=given.base.detach())
-    torch.library.opcheck(operator.native_sequence, (*given, operator.json.dumps(form)))
+    c0, weights = torch.rand(3, 4, dtype=torch.float64), layer.gates.weights()
+    tensors = [value.detach() for value in (x, a, s, c0, *weights[:5], weights.B_r) if value is not None]
+    for value in tensors[1::2]:
+        value.requires_grad_()
+    torch.library.opcheck(operator.native_sequence, (*tensors, None, None, json.dumps(form)))
 
 
 @pytest.mark.skipif(library() is None, reason="the kernel is not built")

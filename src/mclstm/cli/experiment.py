@@ -32,6 +32,9 @@ def experiment(
     updates: Annotated[
         int | None, typer.Option(help="of each member, instead of the profile's", min=1)
     ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="instead of updates, where samples are a fixed set", min=1)
+    ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
     data: Annotated[Path | None, typer.Option(help="folder of CAMELS-US, for hydrology")] = None,
     basins: Annotated[Path | None, typer.Option(help="file of basins to use, one a line")] = None,
@@ -64,6 +67,7 @@ def experiment(
         seeds=seeds,
         first_seed=first_seed,
         updates=updates,
+        epochs=epochs,
         block=block,
         rates={} if rates is None else chosen_rates(rates),
         data=data,

@@ -29,6 +29,7 @@ VERBS = {
     "resume": ("mclstm.cli.resume", "go on with an interrupted run"),
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run"),
+    "bench": ("mclstm.cli.bench", "time and memory beside the peers and the limit of this machine"),
     "experiment": ("mclstm.cli.experiment", "make a table of the paper again"),
     "report": ("mclstm.cli.report", "compare models: table, tests, map, water balance, snow"),
     "import-nh": ("mclstm.cli.import_nh", "write a config from one of neuralhydrology"),

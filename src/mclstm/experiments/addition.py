@@ -30,7 +30,7 @@ EXTRAPOLATIONS = [regime for regime in REGIMES if regime != "reference"]
 
 def jobs(options: Options) -> list[Job]:
     """One job for every model and block of seeds."""
-    seeds, updates = scale(options, QUICK, (SEEDS, EPOCHS * PER_EPOCH))
+    seeds, updates = scale(options, QUICK, (SEEDS, EPOCHS * PER_EPOCH), PER_EPOCH)
     return [
         Job(
             f"{model}/seeds-{block[0]}-{block[-1]}",

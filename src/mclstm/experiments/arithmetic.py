@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mclstm.baselines.regularisers import clamp_weights_, sparsity_error
+from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.experiment import Options, blocks, chosen
 from mclstm.experiments.jobs import Job, Result
@@ -15,10 +16,11 @@ from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
 from mclstm.report.paper import Printed
 from mclstm.report.results import Row
+from mclstm.tasks.subsets import OPERATIONS
 
 __all__ = ["Batches", "arithmetic_jobs", "arithmetic_rows", "problem"]
 
-NUMBERS = 1 << 23  # random numbers made at once: 32 MB
+NUMBERS = 1 << 22  # random numbers made at once: 16 MB
 EVALUATE_EVERY = 1_000  # updates
 ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
 
@@ -93,6 +95,9 @@ def arithmetic_jobs(
 ) -> list[Job]:
     """One job for every model, operation and block of seeds."""
     known = {**models, **variants}
+    for wanted in options.settings or ():
+        if wanted not in OPERATIONS:
+            raise ConfigError(f"{name} has no setting {wanted!r}. Choose from {', '.join(OPERATIONS)}.")
     made = []
     for model in chosen(name, tuple(models), tuple(variants), options):
         for operation in known[model]:

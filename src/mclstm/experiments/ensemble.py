@@ -5,7 +5,9 @@ and Adam works element by element. A member trained here is the member trained a
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +22,9 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A model in training, its optimiser, and what was noted of every member; all of it in one checkpoint.
 
-    model: every parameter leads with E. A member whose gradient is not finite has failed: it stays as it was
-    before that update, and the others go on.
+    model: every parameter leads with E. learning_rate: of all parameters, or of each child by its name. A
+    member whose gradient is not finite has failed: it stays as it was before that update, and the others go
+    on.
 
     >>> model = nn.ParameterDict({"w": torch.tensor([[1.0], [2.0]])})
     >>> ensemble = Ensemble(model, members=2, learning_rate=0.5)
@@ -29,10 +32,10 @@ class Ensemble:
     [0.5, 1.5]
     """
 
-    def __init__(self, model: nn.Module, members: int, learning_rate: float) -> None:
+    def __init__(self, model: nn.Module, members: int, learning_rate: float | Mapping[str, float]) -> None:
         self.model, self.members = model, members
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=learning_rate, fused=True)
+        self.optimiser = torch.optim.Adam(rated(model, learning_rate), fused=True)
         self.update = 0
         self.failed = torch.full((members,), -1)  # (E,) the update at which a member failed
         self.noted: list[int] = []  # the updates before which `records` were made
@@ -115,3 +118,10 @@ class Ensemble:
             for name, value in tensors.items()
             if name.startswith(prefix)
         }
+
+
+def rated(model: nn.Module, learning_rate: float | Mapping[str, float]) -> list[dict[str, Any]]:
+    """What there is to learn and how fast, as the optimiser takes it."""
+    parts = {"": learning_rate} if not isinstance(learning_rate, Mapping) else learning_rate
+    learned = {name: [p for p in model.get_submodule(name).parameters() if p.requires_grad] for name in parts}
+    return [{"params": learned[name], "lr": rate} for name, rate in parts.items() if learned[name]]

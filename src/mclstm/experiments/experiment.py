@@ -27,6 +27,7 @@ class Options(NamedTuple):
     seeds: int | None = None
     first_seed: int = 0
     updates: int | None = None
+    epochs: int | None = None
     block: int = 100  # seeds of a job
     rates: Mapping[str, float] = {}  # learning rates by "model" or "model/setting" instead of the recipes'
     data: Path | None = None  # the folder of data that an experiment is made on
@@ -79,11 +80,17 @@ def blocks(options: Options, seeds: int) -> list[list[int]]:
     return [every[at : at + options.block] for at in range(0, seeds, options.block)]
 
 
-def scale(options: Options, quick: tuple[int, int], paper: tuple[int, int]) -> tuple[int, int]:
-    """Seeds and updates: as asked, else as the profile says.
+def scale(
+    options: Options, quick: tuple[int, int], paper: tuple[int, int], per_epoch: int | None = None
+) -> tuple[int, int]:
+    """Seeds and updates: as asked, else as the profile says; `per_epoch` is for tasks that have epochs.
 
     >>> scale(Options(seeds=7), quick=(5, 100), paper=(100, 1000))
     (7, 100)
     """
     seeds, updates = quick if options.profile == "quick" else paper
+    if options.epochs is not None:
+        if per_epoch is None or options.updates is not None:
+            raise ConfigError("There are no epochs here, or updates are given too. Give --updates alone.")
+        updates = options.epochs * per_epoch
     return options.seeds or seeds, options.updates or updates

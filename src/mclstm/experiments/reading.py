@@ -46,7 +46,7 @@ def factors(network: MassConserving) -> Tensor:
         assert mcfc.b_o is not None
         return (mcfc.input_gate[0, :, 1:] * torch.sigmoid(mcfc.b_o[0, 1:])).sum(dim=-1)
     assert isinstance(head, Linear)
-    return head.W[0, 0]
+    return head.W[0, 0].detach()
 
 
 def task_in_words(operation: str, seed: int, inputs: int = 10) -> str:

@@ -25,6 +25,7 @@ EXPERIMENTS: dict[str, str] = {
     "addition": "mclstm.experiments.addition",
     "recurrent-arithmetic": "mclstm.experiments.recurrent_arithmetic",
     "static-arithmetic": "mclstm.experiments.static_arithmetic",
+    "mnist-sum": "mclstm.experiments.mnist_sum.experiment",
     "hydrology": "mclstm.experiments.hydrology.members",
     "hydrology-variants": "mclstm.experiments.hydrology.variants",
     "hydrology-ablation": "mclstm.experiments.hydrology.ablation",
@@ -76,7 +77,7 @@ def run(
     drawn = []
     for title, figure in figures.items():
         for form in ("svg", "png"):
-            drawn.append(folder / f"{title}.{form}")
+            drawn.append((kept / name if kept else folder) / f"{title}.{form}")
             write_bytes_atomic(drawn[-1], rendered(figure, form))
     if reading:
         path = place / f"{options.protocol}-reading.json"

@@ -1,7 +1,7 @@
 """The loop of the synthetic tasks, top to bottom: evaluate, update, checkpoint, stop when asked."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +36,7 @@ def train(
     problem: Problem,
     *,
     members: int,
-    learning_rate: float,
+    learning_rate: float | Mapping[str, float],
     evaluate_every: int,
 ) -> Ensemble:
     """Train to update `goal`, from the folder's checkpoint if there is one; evaluate at the goal as well.

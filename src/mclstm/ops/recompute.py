@@ -1,5 +1,6 @@
 """Backend `torch`: one product a step for all gates, nothing kept but h and c; runs wherever torch runs."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,18 +13,19 @@ from mclstm.ops.stacked import Stacked, covered, stack
 __all__ = ["again", "sequence"]
 
 
-def again(given: Stacked, form: Form, dh: Tensor | None, dc: Tensor | None) -> list[Tensor | None]:
-    """Gradients that have gradients themselves: the recurrence rerun in plain operations.
-
-    dh: (E, T, B, K) · dc: (E, T + 1, B, K) · result: of x, a, c0, W, base, fixed
-    """
-    leaves = [value for value in given[:6] if value is not None]
-    wanted = [value for value in leaves if value.requires_grad]
-    pairs = zip(manual.forward(given, form), (dh, dc), strict=True)
+def again(
+    compute: Callable[[], tuple[Tensor, Tensor]],
+    tensors: Sequence[Tensor | None],
+    dh: Tensor | None,  # (T, B, K), led by E with members
+    dc: Tensor | None,  # (T + 1, B, K), likewise
+) -> list[Tensor | None]:
+    """Gradients of the tensors that have gradients themselves: the recurrence rerun in plain operations."""
+    wanted = [value for value in tensors if value is not None and value.requires_grad]
+    pairs = zip(compute(), (dh, dc), strict=True)
     outputs = [(value, grad) for value, grad in pairs if grad is not None and value.requires_grad]
     values, grads = [value for value, _ in outputs], [grad for _, grad in outputs]
     found = iter(torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True))
-    return [next(found) if value is not None and value.requires_grad else None for value in given[:6]]
+    return [next(found) if value is not None and value.requires_grad else None for value in tensors]
 
 
 class Recompute(torch.autograd.Function):
@@ -43,7 +45,8 @@ class Recompute(torch.autograd.Function):
         *tensors, h, c = ctx.saved_tensors
         given, (dh, dc) = Stacked(*tensors), grads
         if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-            return None, *again(given, ctx.form, dh, dc), None, None
+            rerun = again(lambda: manual.forward(given, ctx.form), given[:6], dh, dc)
+            return None, *rerun, None, None
         return None, *manual.backward(given, ctx.form, h, c, dh, dc), None, None
 
 

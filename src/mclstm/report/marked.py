@@ -29,6 +29,6 @@ def marked_cells(c: Floats, marked: list[int], accumulator: int, trash: int, tit
                 label=None if at else "marked step",
             )
         axis.set(xlabel="step", ylabel="mass in the cell", xlim=(0, len(c) - 1), ylim=(0, None))
-        axis.set_title(title)
+        figure.suptitle(title, x=0.01, ha="left")
         legend_above(axis)
     return figure

@@ -15,7 +15,7 @@ PANELS = {"i": "input gate", "R": "redistribution", "o": "output gate", "head": 
 
 
 def gate_matrices(rows: Mapping[str, Mapping[str, Floats]]) -> Figure:
-    """One row a model, by its title: i (M, K), R (K, K), o (2, K) and the factors of the output layer (K,)."""
+    """One row a model, by its title: i (M, K), R (K, K), o (2, K) and the output layer's factors (K,)."""
     with styled():
         figure = Figure(figsize=(9.0, 0.5 + 2.6 * len(rows)), layout="constrained")
         grid = figure.subplots(len(rows), len(PANELS), squeeze=False, width_ratios=(3.2, 1.4, 1.1, 1.1))

@@ -7,12 +7,16 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mclstm.report.hydrology.blocks import HYDROLOGY
+from mclstm.report.arithmetic_blocks import ARITHMETIC
+from mclstm.report.lengths import length_page, length_svg, length_switches
+from mclstm.report.runtime import page as runtime
 
-__all__ = ["BLOCKS", "filled", "main"]
+__all__ = ["BLOCKS", "FIGURES", "filled", "main"]
+from mclstm.report.hydrology.blocks import HYDROLOGY
 
 RESULTS = Path("results")
 
@@ -78,7 +82,17 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "properties": properties,
     "long-run": long_run,
     "kills": kills,
+    **runtime.BLOCKS,
+    **ARITHMETIC,
     **HYDROLOGY,
+    "mnist-sum-stated": partial(length_page, protocol="stated"),
+    "mnist-sum-published": partial(length_page, protocol="published"),
+    "mnist-sum-switches": length_switches,
+}
+# Figures of docs/figures that are made of result files; None as long as there is no result.
+FIGURES: dict[str, Callable[[Path], bytes | None]] = {
+    "mnist_sum_stated.svg": partial(length_svg, protocol="stated"),
+    "mnist_sum_published.svg": partial(length_svg, protocol="published"),
 }
 
 
@@ -94,6 +108,9 @@ def filled(text: str, root: Path) -> str:
 
 def main() -> None:
     root = Path(sys.argv[1])
+    for name, draw in FIGURES.items():
+        if (content := draw(root)) is not None:
+            (root / "docs" / "figures" / name).write_bytes(content)
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
         page.write_text(filled(page.read_text(), root))
 

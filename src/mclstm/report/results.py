@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,13 +20,25 @@ Row = dict[str, Any]
 Claim = dict[str, Any]
 
 
-def row(setting: str, model: str, metric: str, values: Sequence[float], paper: float | None = None) -> Row:
-    """One cell of a table: the median of its seeds with the lowest and the highest, and the paper's number.
+Spread = Literal["range", "quartiles"]
+LIMITS: dict[Spread, tuple[float, float]] = {"range": (0, 100), "quartiles": (25, 75)}
+
+
+def row(
+    setting: str,
+    model: str,
+    metric: str,
+    values: Sequence[float],
+    paper: float | None = None,
+    spread: Spread = "range",
+) -> Row:
+    """One cell of a table: the median of its seeds, its range or quartiles, and the paper's number.
 
     >>> row("fulda", "mclstm", "nse", [0.7, 0.9, 0.8])["value"]
     0.8
     """
-    middle = Interval(float(np.median(values)), float(np.min(values)), float(np.max(values)), len(values))
+    low, high = (float(bound) for bound in np.percentile(values, LIMITS[spread]))
+    middle = Interval(float(np.median(values)), low, high, len(values))
     return interval_row(setting, model, metric, middle, values, paper)
 
 
@@ -88,13 +100,18 @@ def save_results(
     *,
     protocol: str = "stated",
     claims: Sequence[Claim] = (),
+    machine: dict[str, Any] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """Write a result file with what made it: date, commit, machine, versions, time; and give its content."""
+    """Write a result file with what made it, date, commit, machine, versions, time; and give its content.
+
+    machine: what else is known of it · more: further entries of the file
+    """
     around = environment()
     made = {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "commit": commit(),
-        "machine": {key: around[key] for key in ("platform", "machine", "cores")},
+        "machine": {key: around[key] for key in ("platform", "machine", "cores")} | (machine or {}),
         "versions": around["packages"],
         "wall_seconds": round(seconds, 1),
     }
@@ -106,6 +123,7 @@ def save_results(
             "made": made,
             "rows": list(rows),
             "claims": list(claims),
+            **more,
         }
     )
     make_folder(path.parent)

@@ -44,6 +44,22 @@ SWITCHES: dict[str, Switch] = {
         published=True,
         why="The loss compares all cumulative sums, not only the sum at the end of the sequence.",
     ),
+    "mnist sum: one unit": Switch(
+        stated=False,
+        published=True,
+        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate; "
+        "the text has two units, an output layer, and an outlet that opens at the end marker.",
+    ),
+    "mnist sum: negative masses": Switch(
+        stated=False,
+        published=True,
+        why="What is read from the images goes to MC-LSTM as mass even if negative, not through softplus.",
+    ),
+    "mnist sum: a degree of freedom too few": Switch(
+        stated=False,
+        published=True,
+        why="The success threshold takes Student's t with n - 2 degrees of freedom for n reference networks.",
+    ),
     # Those of the models; an experiment hands them to the constructors.
     "mclstm: gates see aux only": Switch(
         stated=False,

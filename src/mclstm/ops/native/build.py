@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
-HEADERS = tuple(SOURCE.with_name(name) for name in ("call.h", "lanes.h", "philox.h", "product.h", "worker.h"))
+NAMES = ("call.h", "lanes.h", "philox.h", "product.h", "shares.h", "small.h", "uniform.h", "worker.h")
+HEADERS = tuple(SOURCE.with_name(name) for name in NAMES)
 FAILURE = "build_failure.txt"
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
 # Best first. No -ffast-math: with GCC < 13 it would flush denormals in the whole process on loading.

@@ -4,8 +4,13 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "philox.h"
+#include "small.h"
+#include "uniform.h"
 #include "worker.h"
 
 #ifndef MCLSTM_SOURCE
@@ -43,24 +48,14 @@ void in_threads(size_t count, Job job) {
     for (auto &other : others) other.join();
 }
 
-template <class T, int W>
+template <class Part>
 void run(const Call &call, bool backward) {
-    using Part = Worker<T, W>;
     const std::vector<Share> shares = shares_of(call, Part::N);
     const bool whole = Index(shares.size()) <= call.E;  // no two threads have a member in common
-    std::vector<std::unique_ptr<Packed<T, W>>> weights;
     std::vector<std::unique_ptr<Part>> parts;
-    for (const Share &share : shares) {
-        const Index size = call.G * call.K * call.F;
-        if (whole || share.first == 0) {
-            weights.push_back(std::make_unique<Packed<T, W>>(call.G, call.K, call.F, backward));
-            if (!whole) weights.back()->fill(static_cast<const T *>(call.W) + share.member * size);
-        }
-        parts.push_back(std::make_unique<Part>(call, *weights.back(), share.first, share.last, backward));
-    }
+    for (const Share &share : shares) parts.push_back(std::make_unique<Part>(call, share.first, share.last, backward));
     in_threads(shares.size(), [&](size_t i) {
         for (Index member = shares[i].member; member < shares[i].end; ++member) {
-            if (whole) weights[i]->fill(static_cast<const T *>(call.W) + member * call.G * call.K * call.F);
             backward ? parts[i]->backward(member) : parts[i]->forward(member);
             if (backward && whole) parts[i]->reduce(true);
         }
@@ -68,10 +63,31 @@ void run(const Call &call, bool backward) {
     for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
+// Fresh memory comes in pages of 4 KB, with a fault for each; very large results, which no allocator keeps for the next call, ask
+// for large pages before they are touched.
+template <class T>
+void large_pages(const View &view, Index steps, const Call &call) {
+#if defined(__linux__)
+    const Index page = Index(1) << 21, least = Index(1) << 25;
+    const Index last = (call.E - 1) * view.member + (steps - 1) * view.step + (call.B - 1) * view.sample + (call.K - 1) * view.entry;
+    const uintptr_t from = (reinterpret_cast<uintptr_t>(view.data) + page - 1) / page * page;
+    const uintptr_t to = (reinterpret_cast<uintptr_t>(view.data) + uintptr_t(last + 1) * sizeof(T)) / page * page;
+    if (view.data && from + least < to) madvise(reinterpret_cast<void *>(from), to - from, MADV_HUGEPAGE);
+#endif
+}
+
+template <class T, int W>
+void chosen(const Call &call, bool backward) {
+    if (Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
+    if (call.B > 1 && Small<T, W>::fits(call)) return run<Small<T, W>>(call, backward);
+    run<Worker<T, W>>(call, backward);
+}
+
 template <class T>
 int guarded(const Call &call, bool backward) {
+    if (!backward) large_pages<T>(call.h, call.T, call), large_pages<T>(call.c, call.T + 1, call);
     try {
-        call.B > Lanes<T>::V ? run<T, 2>(call, backward) : run<T, 1>(call, backward);
+        call.B > Lanes<T>::V ? chosen<T, 2>(call, backward) : chosen<T, 1>(call, backward);
         return 0;
     } catch (const std::bad_alloc &) {
         return 1;
@@ -83,6 +99,8 @@ int guarded(const Call &call, bool backward) {
 extern "C" {
 
 const char *mclstm_source() { return MCLSTM_SOURCE; }  // digest of this file, so that a stale library is found out
+
+int mclstm_call_bytes() { return int(sizeof(Call)); }  // so that a caller with another idea of it is found out
 
 int mclstm_runs_here() {
 #if defined(__AVX512F__)

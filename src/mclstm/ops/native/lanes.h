@@ -43,6 +43,7 @@ class Buffer {  // zeroed, aligned to whole vectors
     Buffer &operator=(const Buffer &) = delete;
     ~Buffer() { std::free(data_); }
     void clear() { std::memset(data_, 0, size_t(bytes_)); }
+    void fill(T value) { std::fill(data_, data_ + bytes_ / Index(sizeof(T)), value); }
     operator T *() { return data_; }
     typename Lanes<T>::Vec *at(Index element) { return reinterpret_cast<typename Lanes<T>::Vec *>(data_ + element); }
 
@@ -111,6 +112,20 @@ inline typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>:
     typedef typename Lanes<T>::Vec Vec;
     z = z < low ? low + Vec{} : z;
     return z > Exp<T>::logit_limit ? Exp<T>::logit_limit + Vec{} : z;
+}
+
+template <class T>
+inline typename Lanes<T>::Vec unaligned(const T *from) {
+    typename Lanes<T>::Vec lanes;
+    std::memcpy(&lanes, from, sizeof(lanes));
+    return lanes;
+}
+
+template <class T>
+inline T total_of(const typename Lanes<T>::Vec &lanes) {
+    T sum = 0;
+    for (Index lane = 0; lane < Lanes<T>::V; ++lane) sum += lanes[lane];
+    return sum;
 }
 
 template <class Mask>

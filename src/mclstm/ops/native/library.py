@@ -7,48 +7,17 @@ from typing import NamedTuple
 
 from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest
 
-__all__ = ["VIEWS", "Call", "Status", "View", "library", "status"]
+__all__ = ["Status", "library", "status"]
 
-SIZES = [
-    "E",
-    "T",
-    "B",
-    "M",
-    "A",
-    "K",
-    "G",
-    "F",
-    "wide",
-    "input_norm",
-    "cell_norm",
-    "sees_state",
-    "sees_mass",
-    "is_signed",
-    "keeps_outflow",
-    "own_base",
-    "threads",
-]
-VIEWS = ["x", "a", "c0", "h", "c", "dh", "dc", "dx", "da", "dc0"]
-ARRAYS = ["W", "base", "fixed", "fallback", "mask", "valid", "dW", "dbase", "dfixed"]
+# The fields of `struct Call` in call.h, in its order; all of them are eight bytes wide.
+SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "input_norm", "cell_norm")
+SIGHTS = ("sees_state", "sees_mass", "is_signed", "last", "threads")
+VIEWS = ("x", "a", "s", "c0", "h", "c", "dh", "dc", "dx", "da", "ds", "dc0")
+STRIDES = ("data", "member", "step", "sample", "entry")
+WEIGHTS = ("W_i", "b_i", "W_o", "b_o", "W_r", "B_r")
+ARRAYS = (*WEIGHTS, "mask", "valid", *(f"d{name}" for name in WEIGHTS))
+WIDTH = len(SIZES) + len(SIGHTS) + len(VIEWS) * len(STRIDES) + len(ARRAYS)
 REBUILD = "run `python -m mclstm.ops.native.build` (needs g++), or use backend='torch'"
-
-
-class View(ctypes.Structure):
-    """`struct View` of call.h: where a tensor (E, T, B, entries) lies."""
-
-    _fields_ = [("data", ctypes.c_void_p)] + [
-        (name, ctypes.c_int64) for name in ("member", "step", "sample", "entry")
-    ]
-
-
-class Call(ctypes.Structure):
-    """`struct Call` of call.h, field by field."""
-
-    _fields_ = [
-        *((name, ctypes.c_int64) for name in SIZES),
-        *((name, View) for name in VIEWS),
-        *((name, ctypes.c_void_p) for name in ARRAYS),
-    ]
 
 
 class Status(NamedTuple):
@@ -69,6 +38,7 @@ def status() -> Status:
     return _search(SOURCE.parent)[1]
 
 
+@cache
 def library() -> ctypes.CDLL | None:
     """The loaded kernel, or None."""
     return _search(SOURCE.parent)[0]
@@ -97,6 +67,10 @@ def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
     loaded.mclstm_source.restype = ctypes.c_char_p
     if loaded.mclstm_source() != digest().encode():
         return None, "built from another source"
+    if loaded.mclstm_call_bytes() != 8 * WIDTH:
+        return None, "built for another interface"
     if not loaded.mclstm_runs_here():
         return None, "not for this processor"
+    for function in (loaded.mclstm_forward, loaded.mclstm_backward):
+        function.argtypes = (ctypes.c_void_p,)
     return loaded, ""

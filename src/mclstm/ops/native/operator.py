@@ -1,186 +1,162 @@
 """The kernel as a torch operator: gradients, fake tensors, and plain operations for second derivatives."""
 
-import ctypes
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mclstm.ops import recompute
-from mclstm.ops.native.library import VIEWS, Call, View, library
-from mclstm.ops.redistribution import fallback_rows
+from mclstm.ops import manual, recompute
+from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward
+from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form, Weights
-from mclstm.ops.stacked import Stacked, row_kinds, stack
+from mclstm.ops.stacked import stack
 
-__all__ = ["runs", "sequence"]
+__all__ = ["last", "runs", "sequence"]
 
 KINDS = ("dynamic", "static", "identity")
-NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2, "plain": 3, "linear": 4}
-WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about as much as these
 
 
 def runs(form: Form, x: Tensor) -> bool:
     """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
     fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
     alone = form.state_norm == "sample"  # the kernel goes tile by tile and never sees the whole batch
-    return fits and alone and form.redistribution in KINDS and library() is not None
-
-
-def _call(given: Stacked, form: Form) -> tuple[Call, list[Tensor]]:
-    """The C structure and the tensors that must live as long as it does."""
-    (members, steps, batch, masses), (_, rows, cells, width) = given.x.shape, given.W.shape
-    everywhere = torch.ones(cells, cells, dtype=torch.bool)
-    stays = fallback_rows(everywhere if given.mask is None else given.mask, given.W.dtype)
-    even = given.W.new_full((masses, cells), 1.0 / cells)
-    input_kind, cell_kind = row_kinds(form)
-    work = members * steps * batch * rows * cells * (width + 1)
-    call = Call(
-        E=members,
-        T=steps,
-        B=batch,
-        M=masses,
-        A=given.a.shape[-1],
-        K=cells,
-        G=rows,
-        F=width,
-        wide=given.W.dtype == torch.float64,
-        input_norm=NORMS[input_kind],
-        cell_norm=NORMS[cell_kind],
-        sees_state="state" in form.gates_see,
-        sees_mass="mass" in form.gates_see,
-        is_signed=form.negative_cells,
-        keeps_outflow="output" in form.not_conserving,
-        own_base=given.base.shape[1] != 1,
-        threads=max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)),
+    return (
+        fits and alone and not form.not_conserving and form.redistribution in KINDS and library() is not None
     )
-    arrays = given._asdict() | {"fallback": torch.cat([even, stays])}
-    return call, _point(call, arrays)
 
 
-def _point(call: Call, arrays: dict[str, Tensor | None]) -> list[Tensor]:
-    """Let the structure point at the tensors, which are returned; all but the views are made contiguous."""
-    kept = []
-    for name, value in arrays.items():
-        if value is None:
-            continue
-        if name in VIEWS:
-            member, *step, sample, entry = value.stride()
-            setattr(call, name, View(value.data_ptr(), member, *(step or [0]), sample, entry))
-        else:
-            value = value.contiguous()
-            setattr(call, name, value.data_ptr())
-        kept.append(value)
-    return kept
+def plain_again(given: Problem, form: Form, last: bool) -> tuple[Tensor, Tensor]:
+    """The same in plain operations, whose derivatives have derivatives."""
+    x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid = given
+    weights = Weights(W_i, b_i, W_o, b_o, W_r, None, B_r, mask, None)
+    h, c = manual.forward(stack(x, a, s, c0, weights, form, valid), form)
+    h, c = (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
+    return (h.select(-3, -1), c.select(-3, -1)) if last else (h, c)
 
 
-def _run(name: str, call: Call) -> None:
-    kernel = library()
-    assert kernel is not None
-    if getattr(kernel, name)(ctypes.byref(call)) != 0:
-        raise MemoryError("The native kernel found no memory for a tile; use a smaller batch.")
+def differentiate(
+    given: Problem,
+    form: Form,
+    last: bool,
+    wanted: Sequence[bool],
+    c: Tensor,  # (T + 1, B, K), led by E with members
+    dh: Tensor | None,  # (T, B, K), or (B, K) of the last step
+    dc: Tensor | None,  # (T + 1, B, K), or (B, K) of the last step
+) -> list[Tensor | None]:
+    """Gradients of the first ten tensors of a problem, None for those that are not wanted."""
+    if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
+        return recompute.again(lambda: plain_again(given, form, last), given[:10], dh, dc)
+    if not traced(c):
+        return backward(given, form, wanted, c, dh, dc, last)
+    found = native_backward(*given, json.dumps(form), list(wanted), c, dh, dc)
+    return [value if want else None for value, want in zip(found, wanted, strict=True)]
 
 
-def _decoded(form: str) -> Form:
-    return Form(*json.loads(form))
+class Fused(torch.autograd.Function):
+    """The kernel called straight away: registered operators cost more than a small model's whole update."""
+
+    @staticmethod
+    def forward(ctx: Any, form: Form, last: bool, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
+        h, c = forward(Problem(*tensors), form, last)  # type: ignore[arg-type]
+        ctx.form, ctx.last = form, last
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, c)
+        return h, c.select(-3, -1).clone() if last else c
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        *tensors, c = ctx.saved_tensors
+        wanted = ctx.needs_input_grad[2:12]
+        return (
+            None,
+            None,
+            *differentiate(Problem(*tensors), ctx.form, ctx.last, wanted, c, *grads),
+            None,
+            None,
+        )
+
+
+def traced(x: Tensor) -> bool:
+    """Whether something looks at the operators one by one: a compiler, a dispatch mode, fake tensors."""
+    modes = torch._C._len_torch_dispatch_stack() > 0
+    return modes or type(x) is not Tensor or torch.compiler.is_compiling()
 
 
 @torch.library.custom_op("mclstm::sequence", mutates_args=(), device_types="cpu")
 def native_sequence(
-    x: Tensor,  # (E, T, B, M)
-    a: Tensor,  # (E, T, B, A)
-    c0: Tensor,  # (E, B, K)
-    W: Tensor,  # (E, G, K, F)
-    base: Tensor,  # (E, B, G, K) or (E, 1, G, K)
-    fixed: Tensor | None,  # (E, K, K)
+    x: Tensor,  # (T, B, M), led by E with members, as all but mask and valid
+    a: Tensor,  # (T, B, A)
+    s: Tensor,  # (B, S)
+    c0: Tensor,  # (B, K)
+    W_i: Tensor,  # (M, K, F)
+    b_i: Tensor,  # (M, K)
+    W_o: Tensor,  # (K, F)
+    b_o: Tensor,  # (K,)
+    W_r: Tensor | None,  # (K, K, F)
+    B_r: Tensor | None,  # (K, K)
     mask: Tensor | None,  # (K, K) bool
     valid: Tensor | None,  # (T, B) bool
     form: str,
 ) -> tuple[Tensor, Tensor]:
-    """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K) of a stacked problem."""
-    given = Stacked(x, a, c0, W, base, fixed, mask, valid)
-    h, c = _empty_like_results(x, c0)
-    call, kept = _call(given, _decoded(form))
-    kept += _point(call, {"h": h, "c": c})
-    _run("mclstm_forward", call)
-    return h, c
+    """Outflows h (T, B, K) and cells c (T + 1, B, K) of a problem."""
+    given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
+    return forward(given, Form(*json.loads(form)))
 
 
 @torch.library.custom_op("mclstm::sequence_backward", mutates_args=(), device_types="cpu")
 def native_backward(
-    x: Tensor,  # (E, T, B, M)
-    a: Tensor,  # (E, T, B, A)
-    c0: Tensor,  # (E, B, K)
-    W: Tensor,  # (E, G, K, F)
-    base: Tensor,  # (E, B, G, K) or (E, 1, G, K)
-    fixed: Tensor | None,  # (E, K, K)
-    mask: Tensor | None,  # (K, K) bool
-    valid: Tensor | None,  # (T, B) bool
+    x: Tensor,  # as those of `native_sequence`
+    a: Tensor,
+    s: Tensor,
+    c0: Tensor,
+    W_i: Tensor,
+    b_i: Tensor,
+    W_o: Tensor,
+    b_o: Tensor,
+    W_r: Tensor | None,
+    B_r: Tensor | None,
+    mask: Tensor | None,
+    valid: Tensor | None,
     form: str,
-    h: Tensor,  # (E, T, B, K)
-    c: Tensor,  # (E, T + 1, B, K)
-    dh: Tensor | None,  # (E, T, B, K)
-    dc: Tensor | None,  # (E, T + 1, B, K)
     wanted: list[bool],
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of x, a, c0, W, base and fixed; empty where x, a or c0 is not `wanted`, fixed not there."""
-    given = Stacked(x, a, c0, W, base, fixed, mask, valid)
-    results = _empty_like_gradients(given[:6], wanted)
-    call, kept = _call(given, _decoded(form))
-    found = [value if value.numel() else None for value in results]
-    names = ("dx", "da", "dc0", "dW", "dbase", "dfixed")
-    kept += _point(call, {"h": h, "c": c, "dh": dh, "dc": dc} | dict(zip(names, found, strict=True)))
-    _run("mclstm_backward", call)
-    return results
-
-
-def _empty_like_results(x: Tensor, c0: Tensor) -> tuple[Tensor, Tensor]:
-    """Samples lie beside each other in memory, as they do in the kernel's vectors."""
-    members, batch, cells = c0.shape
-    steps = x.shape[1]
-    h, c = (c0.new_empty(members, count, cells, batch).transpose(2, 3) for count in (steps, steps + 1))
-    return h, c
-
-
-def _empty_like_gradients(
-    tensors: tuple[Tensor | None, ...], wanted: list[bool]
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Of x, a, c0, W, base, fixed."""
-    some = tensors[3]
-    assert some is not None
-    x, a, c0, W, base, fixed = (
-        some.new_empty(0) if value is None or not want else value.new_empty(value.shape)
-        for value, want in zip(tensors, [*wanted, True, True, True], strict=True)
-    )
-    return x, a, c0, W, base, fixed
+    c: Tensor,  # (T + 1, B, K)
+    dh: Tensor | None,  # (T, B, K)
+    dc: Tensor | None,  # (T + 1, B, K)
+) -> list[Tensor]:
+    """Gradients of the first ten tensors; empty ones where there is no tensor or no wish for its gradient."""
+    given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
+    return filled(given, backward(given, Form(*json.loads(form)), wanted, c, dh, dc))
 
 
 @native_sequence.register_fake
-def _(x: Tensor, a: Tensor, c0: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
-    return _empty_like_results(x, c0)
+def _(*inputs: Any) -> tuple[Tensor, Tensor]:
+    return empty_results(Problem(*inputs[:12]))
 
 
 @native_backward.register_fake
-def _(*tensors: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return _empty_like_gradients(tensors[:6], tensors[-1])
+def _(*inputs: Any) -> list[Tensor]:
+    given = Problem(*inputs[:12])
+    return filled(given, empty_gradients(given, inputs[13]))
+
+
+def filled(given: Problem, found: list[Tensor | None]) -> list[Tensor]:
+    """An operator cannot return None: empty tensors stand for it."""
+    return [given.x.new_empty(0) if value is None else value for value in found]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     *tensors, form = inputs
     ctx.form = form
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*tensors, *output)
+    ctx.save_for_backward(*tensors, output[1])
 
 
 def _differentiate(ctx: Any, dh: Tensor | None, dc: Tensor | None) -> tuple[Tensor | None, ...]:
-    *tensors, h, c = ctx.saved_tensors
-    given = Stacked(*tensors)
-    if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-        return *recompute.again(given, _decoded(ctx.form), dh, dc), None, None, None
-    wanted = list(ctx.needs_input_grad[:3])
-    found = native_backward(*given, ctx.form, h, c, dh, dc, wanted)
-    there = [*wanted, True, True, given.fixed is not None]
-    return *(value if there_ else None for value, there_ in zip(found, there, strict=True)), None, None, None
+    *tensors, c = ctx.saved_tensors
+    wanted, form = list(ctx.needs_input_grad[:10]), Form(*json.loads(ctx.form))
+    return *differentiate(Problem(*tensors), form, False, wanted, c, dh, dc), None, None, None
 
 
 native_sequence.register_autograd(_differentiate, setup_context=_keep)
@@ -196,5 +172,32 @@ def sequence(
     """
     if not runs(form, x):
         return recompute.sequence(x, a, s, c0, weights, form, valid)
-    h, c = native_sequence(*stack(x, a, s, c0, weights, form, valid), json.dumps(form))
-    return (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
+    given = problem(x, a, s, c0, weights, form, valid)
+    if traced(x):
+        h, c = native_sequence(*given, json.dumps(form))
+    else:
+        h, c = Fused.apply(form, False, *given)  # type: ignore[no-untyped-call]
+    return h, c
+
+
+def last(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form
+) -> tuple[Tensor, Tensor] | None:
+    """Outflow h (B, K) of the last step and cells c (B, K) after it; None where the kernel does not run.
+
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K), all of them, and the results, led by E with members
+    """
+    if not runs(form, x) or traced(x) or x.shape[-3] == 0:
+        return None
+    h, c = Fused.apply(form, True, *problem(x, a, s, c0, weights, form, None))  # type: ignore[no-untyped-call]
+    return h, c
+
+
+def problem(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None
+) -> Problem:
+    """What the kernel takes, shapes as those of `sequence`."""
+    if "aux" not in form.gates_see:
+        a, s = a[..., :0], s[..., :0]
+    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
+    return Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)

@@ -53,50 +53,39 @@ inline void rows(Index parts, Index steps, Coefficients<T> by, const typename La
         for (int w = 0; w < W; ++w) to[r * apart + w] = sum[r][w];
 }
 
+template <class T, int R, int W, int STRIDE>
+inline void last_rows(Index count, Index parts, Index steps, Coefficients<T> by, const typename Lanes<T>::Vec *X, Index wide,
+                      const typename Lanes<T>::Vec *from, typename Lanes<T>::Vec *to, Index apart) {
+    if (count == R) return rows<T, R, W, STRIDE>(parts, steps, by, X, wide, from, to, apart);
+    if constexpr (R > 1) last_rows<T, R - 1, W, STRIDE>(count, parts, steps, by, X, wide, from, to, apart);
+}
+
 // Not inlined: the loops in `rows` need every register there is.
 template <class T, int W, int STRIDE, int R = height(W)>
 __attribute__((noinline)) void product(Index count, Index parts, Index steps, Coefficients<T> by,
                                        const typename Lanes<T>::Vec *X, Index wide, const typename Lanes<T>::Vec *from,
                                        typename Lanes<T>::Vec *to, Index apart) {
-    Index r = 0;
-    for (; r + R <= count; r += R) {
-        rows<T, R, W, STRIDE>(parts, steps, by, X, wide, from + r * apart, to + r * apart, apart);
+    for (; count >= R; count -= R, from += R * apart, to += R * apart) {
+        rows<T, R, W, STRIDE>(parts, steps, by, X, wide, from, to, apart);
         by.data += STRIDE == PACKED ? R * steps : R * by.row;
     }
-    if constexpr (R > 1)
-        if (r < count)
-            product<T, W, STRIDE, R - 1>(count - r, parts, steps, by, X, wide, from + r * apart, to + r * apart, apart);
+    if constexpr (R > 1) last_rows<T, R - 1, W, STRIDE>(count, parts, steps, by, X, wide, from, to, apart);
 }
 
 // Coefficients (r, p) at r * row + p * step, in the order in which `product` meets them: memory is then read straight through.
+// Those of `gap` features from `skip` on are left out: they belong to inputs that do not change from step to step.
 template <class T, int W>
-T *pack(Index count, Index steps, const T *from, Index row, Index step, T *to) {
+T *pack(Index count, Index steps, const T *from, Index row, Index step, Index skip, Index gap, bool features_are_rows, T *to) {
     for (Index first = 0, some; first < count; first += some) {
         some = std::min<Index>(height(W), count - first);
         for (Index p = 0; p < steps; ++p)
-            for (Index r = first; r < first + some; ++r) *to++ = from[r * row + p * step];
+            for (Index r = first; r < first + some; ++r) {
+                const Index beyond = (features_are_rows ? r : p) < skip ? 0 : gap;
+                *to++ = from[(r + (features_are_rows ? beyond : 0)) * row + (p + (features_are_rows ? 0 : beyond)) * step];
+            }
     }
     return to;
 }
-
-// The weights (G, K, F) of a member twice, for W z and for its way back.
-template <class T, int W>
-struct Packed {
-    Buffer<T> ahead, back;
-    Packed(Index rows, Index cells, Index width, bool backward)
-        : ahead(rows * cells * width), back(backward ? rows * cells * width : 0), G(rows), K(cells), F(width), both(backward) {}
-    void fill(const T *from) {
-        T *to = ahead, *to_back = back;
-        for (Index row = 0; row < G; ++row, from += K * F) {
-            to = pack<T, W>(K, F, from, F, 1, to);
-            if (both) to_back = pack<T, W>(F, K, from, 1, F, to_back);
-        }
-    }
-
-   private:
-    Index G, K, F;
-    bool both;
-};
 
 // to (count, columns) += coefficients (count, samples) * X (samples, columns), lanes along the columns.
 template <class T, int STRIDE>
@@ -106,6 +95,74 @@ void outer_product(Index count, Index parts, Index steps, Coefficients<T> by, co
     for (; w + 3 <= columns; w += 3) product<T, 3, STRIDE>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
     if (columns - w == 2) product<T, 2, STRIDE>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
     if (columns - w == 1) product<T, 1, STRIDE>(count, parts, steps, by, X + w, columns, to + w, to + w, columns);
+}
+
+// For one sample: to[k * apart] = from[k * apart] + W_k z, W (K, F), lanes along the features; every weight is read once.
+template <class T>
+__attribute__((noinline)) void dots(Index K, Index F, const T *W, const T *z, const T *from, T *to, Index apart) {
+    typedef typename Lanes<T>::Vec Vec;
+    constexpr Index V = Lanes<T>::V, H = 4;
+    for (Index k = 0; k < K; k += H) {
+        const Index some = std::min(H, K - k);
+        const T *row[H];
+        for (Index r = 0; r < H; ++r) row[r] = W + (k + std::min(r, some - 1)) * F;
+        Vec sum[H] = {};
+        Index f = 0;
+        for (; f + V <= F; f += V) {
+            const Vec x = unaligned(z + f);
+#pragma GCC unroll 4
+            for (Index r = 0; r < H; ++r) sum[r] += x * unaligned(row[r] + f);
+        }
+        for (Index r = 0; r < some; ++r) {
+            T rest = total_of<T>(sum[r]);
+            for (Index n = f; n < F; ++n) rest += row[r][n] * z[n];
+            to[(k + r) * apart] = from[(k + r) * apart] + rest;
+        }
+    }
+}
+
+// Its way back: dz += sum_k d[k * apart] W_k.
+template <class T>
+__attribute__((noinline)) void dots_back(Index K, Index F, const T *W, const T *d, Index apart, T *dz) {
+    typedef typename Lanes<T>::Vec Vec;
+    constexpr Index V = Lanes<T>::V, H = 4;
+    for (Index k = 0; k < K; k += H) {
+        const Index some = std::min(H, K - k);
+        const T *row[H];
+        T by[H];
+        for (Index r = 0; r < H; ++r) row[r] = W + (k + std::min(r, some - 1)) * F, by[r] = r < some ? d[(k + r) * apart] : T(0);
+        Index f = 0;
+        for (; f + V <= F; f += V) {
+            Vec sum = unaligned(dz + f);
+#pragma GCC unroll 4
+            for (Index r = 0; r < H; ++r) sum += by[r] * unaligned(row[r] + f);
+            std::memcpy(dz + f, &sum, sizeof(sum));
+        }
+        for (; f < F; ++f)
+            for (Index r = 0; r < H; ++r) dz[f] += by[r] * row[r][f];
+    }
+}
+
+// to[k, j] += x[k] y[j], lane by lane, the W vectors of a block added up; for results that fit in L1.
+template <class T, int W>
+inline void lane_products(Index rows, Index columns, const typename Lanes<T>::Vec *x, const typename Lanes<T>::Vec *y, typename Lanes<T>::Vec *to) {
+    typedef typename Lanes<T>::Vec Vec;
+    Index k = 0;
+    for (; k + 2 <= rows; k += 2, x += 2 * W, to += 2 * columns)
+        for (Index j = 0; j < columns; ++j) {
+            Vec one = to[j], other = to[columns + j];
+            for (int w = 0; w < W; ++w) {
+                one += x[w] * y[j * W + w];
+                other += x[W + w] * y[j * W + w];
+            }
+            to[j] = one;
+            to[columns + j] = other;
+        }
+    for (Index j = 0; j < columns && k < rows; ++j) {
+        Vec one = to[j];
+        for (int w = 0; w < W; ++w) one += x[w] * y[j * W + w];
+        to[j] = one;
+    }
 }
 
 }  // namespace

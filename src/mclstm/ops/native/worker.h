@@ -1,49 +1,49 @@
-// The stacked recurrence of ops/manual.py and its backward pass, fused: R never reaches memory.
+// The recurrence of ops/manual.py and its backward pass, fused: R never reaches memory.
 //
 // Samples lie in vector lanes, so that row sums are plain additions and any number of cells fills the vectors. Loops go member ->
-// batch tile -> step -> row of gates -> block of samples: the weights of a row stay in L1 for all blocks of a tile. The three products
-// (logits, gradients of features, gradients of weights) are the micro-kernel of product.h with different strides.
+// batch tile -> step -> row of gates -> block of samples: the weights of a row stay in L1 for all blocks of a tile. The three
+// products (logits, gradients of features, gradients of weights) are the micro-kernel of product.h with different strides.
+// What static inputs add to the logits is computed once a tile: `base`. A batch of one takes products of its own, that read every
+// weight once: memory is all that counts there. Nothing but c is kept for the way back, which computes the gates again.
 
 #pragma once
 
-#include <limits>
-
-#include "call.h"
 #include "product.h"
+#include "shares.h"
 
 namespace {
 
 constexpr Index TILE_BYTES = 256;  // of samples, in a tile's row
 
-enum Norm { SOFTMAX, SIGMOID, RELU, PLAIN, LINEAR };
-
 // One thread's members and samples, tile after tile; W vectors of samples in a block.
 template <class T, int W>
 class Worker {
     typedef typename Lanes<T>::Vec Vec;
-    typedef typename Lanes<T>::Bits Bits;
     static constexpr Index V = Lanes<T>::V;
 
    public:
     static constexpr Index N = W * V;  // samples in a block
     static constexpr Index LARGEST = std::max<Index>(1, TILE_BYTES / (W * BYTES));
 
-    Worker(const Call &call, Packed<T, W> &weights, Index first, Index last, bool backward)
-        : p(call), weights_(weights), first_(first), last_(last),
-          blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))), shared_(call.G - call.M - 1), columns_((call.F + V - 1) / V), cells_((call.K + V - 1) / V),
-          base(call.G * call.K * blocks_ * N), z(call.F * blocks_ * N), c(call.K * blocks_ * N), u((call.M + call.K) * blocks_ * N),
-          m(call.K * blocks_ * N), o(call.K * blocks_ * N), S(call.K * blocks_ * N), live(blocks_ * N), scale(blocks_ * N),
-          total(blocks_ * N), dbase(backward ? call.G * call.K * blocks_ * N : 0), dz(backward ? call.F * blocks_ * N : 0),
-          g(backward ? call.K * blocks_ * N : 0), q(backward ? (call.M + call.K) * blocks_ * N : 0),
-          dc(backward ? call.K * blocks_ * N : 0), dh(backward ? call.K * blocks_ * N : 0),
-          zT(backward ? blocks_ * N * columns_ * V : 0), gT(backward ? blocks_ * N * cells_ * V : 0),
-          dW(backward ? call.G * call.K * columns_ * V : 0), dfixed(backward ? call.K * cells_ * V : 0),
-          dshared(backward ? call.G * call.K : 0) {}
+    Worker(const Call &call, Index first, Index last, bool backward)
+        : p(call), first_(first), last_(last), G(Rows<T>::count(call)), single_(call.B == 1), A(call.A + (single_ ? call.S : 0)),
+          S(single_ ? 0 : call.S), F(call.F - S), blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))),
+          columns_((F + V - 1) / V), statics_((S + V - 1) / V), cells_((call.K + V - 1) / V), fixed(call),
+          ahead(single_ ? 0 : G * call.K * F), back(single_ || !backward ? 0 : G * call.K * F), fallback((call.M + call.K) * call.K),
+          base(G * call.K * size()), s(S * size()), z(F * size()), c(call.K * size()), u((call.M + call.K) * size()), m(call.K * size()),
+          o(call.K * size()), L(call.K * size()), live(size()), total(size()), dbase(backward ? G * call.K * size() : 0),
+          ds(backward ? S * size() : 0), dz(backward ? F * size() : 0), g(backward ? call.K * size() : 0),
+          q(backward ? (call.M + call.K) * size() : 0), dc(backward ? call.K * size() : 0), dh(backward ? call.K * size() : 0),
+          zT(backward || single_ ? size() * columns_ * V : 0), sT(backward ? size() * statics_ * V : 0), gT(backward ? size() * cells_ * V : 0),
+          late(backward && single_ ? G * call.K * N : 0), dline(backward && single_ ? F : 0), dW(backward ? G * call.K * columns_ * V : 0),
+          dWs(backward ? G * call.K * statics_ * V : 0), dR(backward ? call.K * cells_ * V : 0), db(backward ? G * call.K : 0) {
+        fallback_rows<T>(p, fallback);
+    }
 
     void forward(Index member) {
         FlushDenormals flush;
-        member_ = member;
-        for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
+        begin_member(member, false);
+        for (start_ = first_; start_ < last_; start_ += size()) {
             begin_tile();
             read(p.c0, 0, p.K, c);
             write(c, p.K, p.c, 0);
@@ -53,49 +53,93 @@ class Worker {
 
     void backward(Index member) {
         FlushDenormals flush;
-        member_ = member;
-        for (Buffer<T> *sums : {&dW, &dfixed, &dshared}) sums->clear();
-        for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
+        begin_member(member, true);
+        for (Buffer<T> *sums : {&dW, &dWs, &dR, &db}) sums->clear();
+        for (Index f = 0; f < p.S && single_ && p.ds.data; ++f) ds_of_one(f) = T(0);
+        for (start_ = first_; start_ < last_; start_ += size()) {
             begin_tile();
-            dbase.clear();
-            dc.clear();
+            for (Buffer<T> *sums : {&dbase, &dc, &ds}) sums->clear();
             if (p.dc.data) read(p.dc, p.T, p.K, dc);
             for (Index t = p.T - 1; t >= 0; --t) step_back(t);
             if (p.dc0.data) write(dc, p.K, p.dc0, 0);
-            store_base();
+            end_tile();
         }
     }
 
     // Hands over this worker's sums, or adds them to those of others; called in the order of the workers, so that bits repeat.
     void reduce(bool first) {
-        T *to = of_member(p.dW, p.G * p.K * p.F);
-        for (Index row = 0; row < p.G * p.K; ++row, to += p.F) add(dW + row * columns_ * V, p.F, to, first);
-        to = of_member(p.dfixed, p.K * p.K);
-        for (Index k = 0; k < p.K && p.fixed; ++k, to += p.K) add(dfixed + k * cells_ * V, p.K, to, first);
-        if (!p.own_base) add(dshared, p.G * p.K, of_member(p.dbase, p.G * p.K), first);
+        const Rows<T> to(p, member_);
+        for (Index row = 0; row < G; ++row) {
+            for (Index k = 0; k < p.K; ++k) {
+                const T *from = dW + (row * p.K + k) * columns_ * V;
+                T *target = to.dW(row) + k * p.F;
+                add(from, A, target, first);
+                add(dWs + (row * p.K + k) * statics_ * V, S, target + A, first);
+                add(from + A, F - A, target + A + S, first);
+            }
+            add(db + row * p.K, p.K, to.db(row), first);
+        }
+        if (p.form != STATIC) return;
+        for (Index k = 1; k < p.K; ++k) std::memmove(dR + k * p.K, dR + k * cells_ * V, size_t(p.K) * sizeof(T));
+        fixed.back(member_, dR, static_cast<T *>(p.dB_r) + member_ * p.K * p.K, first);
     }
 
    private:
     const Call &p;
-    Packed<T, W> &weights_;
-    Index first_, last_, blocks_, shared_, columns_, cells_;
-    Index member_ = 0, start_ = 0, count_ = 0;
-    // Arrays of a tile are [block][row][N]; base and dbase [G][block][K][N]; zT and gT have samples as rows.
-    Buffer<T> base, z, c, u, m, o, S, live, scale, total, dbase, dz, g, q, dc, dh, zT, gT, dW, dfixed, dshared;
+    Index first_, last_, G;
+    bool single_;
+    Index A, S, F;  // those of the call; but static inputs of a batch of one count as auxiliary, and F as what changes
+    Index blocks_, columns_, statics_, cells_;
+    Index member_ = 0, start_ = 0, count_ = 0, slot_ = 0;
+    Fixed<T> fixed;
+    // Arrays of a tile are [block][row][N]; base and dbase [G][block][K][N]; those with a T have samples as rows; L holds logits.
+    Buffer<T> ahead, back, fallback, base, s, z, c, u, m, o, L, live, total, dbase, ds, dz, g, q, dc, dh, zT, sT, gT, late, dline, dW, dWs, dR, db;
+
+    Index size() const { return blocks_ * N; }
+    Index shared() const { return G - p.M - 1; }
+
+    void begin_member(Index member, bool backward) {
+        member_ = member;
+        const Rows<T> rows(p, member);
+        if (p.form == STATIC) fixed.set(member);
+        T *to = ahead, *to_back = back;
+        for (Index row = 0; row < G; ++row) {
+            if (!single_) to = pack<T, W>(p.K, F, rows.W(row), p.F, 1, A, S, false, to);
+            if (!single_ && backward) to_back = pack<T, W>(F, p.K, rows.W(row), 1, p.F, A, S, true, to_back);
+            for (Index b = 0; b < blocks_; ++b)
+                for (Index j = 0; j < p.K; ++j) std::fill_n(base + ((row * blocks_ + b) * p.K + j) * N, N, rows.b(row)[j]);
+        }
+    }
 
     void begin_tile() {
-        count_ = std::min(blocks_ * N, last_ - start_);
-        for (Buffer<T> *lanes : {&z, &c, &u, &m, &live, &base}) lanes->clear();  // the tile before may have had more samples
-        load_base();
+        count_ = std::min(size(), last_ - start_);
+        for (Buffer<T> *lanes : {&z, &c, &u, &m, &live, &s}) lanes->clear();  // the tile before may have had more samples
+        if (single_ && p.S) load<T, N>(Place<T>(p.s, member_, 0, start_), count_, p.S, z + p.A * N, F * N);
+        if (!S) return;
+        read(p.s, 0, S, s);
+        const Rows<T> rows(p, member_);
+        for (Index row = 0; row < G; ++row)
+            for (Index b = 0; b < blocks_; ++b) {
+                Vec *to = base.at((row * blocks_ + b) * p.K * N);
+                for (Index j = 0; j < p.K; ++j) std::fill_n(base + ((row * blocks_ + b) * p.K + j) * N, N, rows.b(row)[j]);
+                product<T, W, 0>(p.K, 1, S, {rows.W(row) + A, p.F, 0, 1}, s.at(b * S * N), W, to, to, W);
+            }
     }
 
-    template <class Any>
-    T *of_member(Any *data, Index size) const {
-        return static_cast<T *>(const_cast<void *>(static_cast<const void *>(data))) + member_ * size;
-    }
-
-    static void add(const T *from, Index count, T *to, bool first) {
-        for (Index k = 0; k < count; ++k) to[k] = (first ? T(0) : to[k]) + from[k];
+    // The gradients of what was the same at every step.
+    void end_tile() {
+        const Rows<T> rows(p, member_);
+        for (Index row = 0; row < G; ++row)
+            for (Index b = 0; b < blocks_; ++b) {
+                const Vec *from = dbase.at((row * blocks_ + b) * p.K * N);
+                for (Index j = 0; j < p.K * W; ++j) db[row * p.K + j / W] += total_of<T>(from[j]);
+                if (S) product<T, W, 0>(S, 1, p.K, {rows.W(row) + A, 1, 0, p.F}, from, W, ds.at(b * S * N), ds.at(b * S * N), W);
+            }
+        if (!S) return;
+        transpose(s, S, sT, statics_ * V);
+        for (Index row = 0; row < G; ++row)
+            outer_product<T, N>(p.K, blocks_, N, {dbase + row * blocks_ * p.K * N, N, p.K * N, 1}, sT.at(0), statics_, dWs.at(row * p.K * statics_ * V));
+        if (p.ds.data) write(ds, S, p.ds, 0);
     }
 
     // This tile's samples of a view, as [block][width][N], and back; lanes without a sample stay as they are.
@@ -108,7 +152,7 @@ class Worker {
     }
 
     void keep_live(Index width, Buffer<T> &rows, Index apart) {  // zero where nothing moves, whatever was read there
-        for (Index b = 0; b < blocks_; ++b)
+        for (Index b = 0; b < blocks_ && p.valid; ++b)
             for (Index k = 0; k < width; ++k)
                 for (int w = 0; w < W; ++w) {
                     Vec &value = rows.at(b * apart + k * N)[w];
@@ -116,336 +160,207 @@ class Worker {
                 }
     }
 
-    void load_base() {
-        const T *from = of_member(p.base, (p.own_base ? p.B : 1) * p.G * p.K);
-        for (Index row = 0; row < p.G; ++row)
-            for (Index n = 0; n < count_; ++n) {
-                const T *sample = from + (p.own_base ? (start_ + n) * p.G * p.K : 0) + row * p.K;
-                T *lane = base + (row * blocks_ + n / N) * p.K * N + n % N;
-                for (Index j = 0; j < p.K; ++j) lane[j * N] = sample[j];
-            }
-    }
-
-    void store_base() {
-        T *to = of_member(p.dbase, (p.own_base ? p.B : 1) * p.G * p.K);
-        for (Index row = 0; row < p.G; ++row)
-            for (Index n = 0; n < count_; ++n) {
-                const T *lane = dbase + (row * blocks_ + n / N) * p.K * N + n % N;
-                T *sample = p.own_base ? to + ((start_ + n) * p.G + row) * p.K : dshared + row * p.K;
-                for (Index j = 0; j < p.K; ++j) sample[j] = (p.own_base ? T(0) : sample[j]) + lane[j * N];
-            }
-    }
-
-    // Features, the mass to be shared out and its scale, from the cells before step t.
+    // Features and the mass to be shared out, from the cells before step t.
     void prepare(Index t) {
         for (Index n = 0; n < count_; ++n) live[n] = !p.valid || p.valid[t * p.B + start_ + n] ? T(1) : T(0);
-        load<T, N>(Place<T>(p.a, member_, t, start_), count_, p.A, z, p.F * N);
-        load<T, N>(Place<T>(p.x, member_, t, start_), count_, p.M, u, (p.M + p.K) * N);
-        if (p.valid) {
-            keep_live(p.A, z, p.F * N);
-            keep_live(p.M, u, (p.M + p.K) * N);
-        }
+        if (p.A) load<T, N>(Place<T>(p.a, member_, t, start_), count_, p.A, z, F * N);
+        if (p.M) load<T, N>(Place<T>(p.x, member_, t, start_), count_, p.M, u, (p.M + p.K) * N);
+        keep_live(p.A, z, F * N);
+        keep_live(p.M, u, (p.M + p.K) * N);
         for (Index b = 0; b < blocks_ && p.sees_mass; ++b)
-            std::memcpy(z + (b * p.F + p.F - p.M) * N, u + b * (p.M + p.K) * N, size_t(p.M * N) * sizeof(T));
+            std::memcpy(z + (b * F + F - p.M) * N, u + b * (p.M + p.K) * N, size_t(p.M * N) * sizeof(T));
         for (Index b = 0; b < blocks_; ++b)
             for (int w = 0; w < W; ++w) normalise_state(b, w);
     }
 
     void normalise_state(Index b, int w) {
         const Vec here = live.at(b * N)[w], *cell = c.at(b * p.K * N) + w;
-        Vec *mass = u.at(b * (p.M + p.K) * N) + w, sum{}, all{};
+        Vec *mass = u.at((b * (p.M + p.K) + p.M) * N) + w, sum{};
         for (Index k = 0; k < p.K; ++k) {
-            mass[(p.M + k) * W] = cell[k * W] * here;
-            sum += p.is_signed ? magnitude(mass[(p.M + k) * W]) : mass[(p.M + k) * W];
+            mass[k * W] = cell[k * W] * here;
+            sum += p.is_signed ? magnitude<T>(mass[k * W]) : mass[k * W];
         }
-        for (Index k = 0; k < p.M + p.K; ++k) all += magnitude(mass[k * W]);
-        const Vec divisor = sum > empty() ? sum : Vec{} + T(1);
-        if (p.sees_state)
-            for (Index k = 0; k < p.K; ++k) z.at((b * p.F + p.A + k) * N)[w] = mass[(p.M + k) * W] / divisor;
         total.at(b * N)[w] = sum;
-        // Amounts are shared out as multiples of a power of two: exact, and a large amount over a small row sum cannot overflow.
-        const Vec power = (Vec)((Bits)all & (Bits)(Vec{} + std::numeric_limits<T>::infinity()));
-        scale.at(b * N)[w] = all > T(1e-30) ? power : Vec{} + T(1);
+        const Vec divisor = sum > empty<T>() ? sum : Vec{} + T(1);
+        for (Index k = 0; k < p.K && p.sees_state; ++k) z.at((b * F + A + k) * N)[w] = mass[k * W] / divisor;
     }
-
-    static Vec magnitude(Vec v) { return v < T(0) ? -v : v; }
-    static T empty() { return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon(); }
 
     void logits(Index row, Index b) {
-        product<T, W, PACKED>(p.K, 1, p.F, {weights_.ahead + row * p.K * p.F, 0, 0, 0}, z.at(b * p.F * N), W, base.at((row * blocks_ + b) * p.K * N),
-                      S.at(b * p.K * N), W);
-    }
-
-    // Logits in S -> un-normalised shares in S, their sum, and `flat`: dA/dlogit = A (1 - flat A), or [A > 0] for ReLU.
-    void shares(Index row, Index b, Vec *sum, Vec *flat) {
-        const uint8_t *allowed = p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr;
-        const Index kind = row < p.M ? p.input_norm : p.cell_norm;
-        for (int w = 0; w < W; ++w) sum[w] = flat[w] = Vec{};
-        Vec *A = S.at(b * p.K * N);
-        const Index K = p.K;
-        if (allowed)
-            for (Index j = 0; j < p.K; ++j)
-                for (int w = 0; w < W; ++w)
-                    if (!allowed[j]) A[j * W + w] = Vec{} + (kind == RELU || kind == LINEAR ? T(0) : -std::numeric_limits<T>::infinity());
-        if (kind == PLAIN || kind == LINEAR) {
-            for (Index j = 0; j < K && kind == PLAIN; ++j)
-                for (int w = 0; w < W; ++w) A[j * W + w] = sigmoid_of<T>(A[j * W + w]);
-            for (int w = 0; w < W; ++w) sum[w] = flat[w] = Vec{} + T(1);
-            return;
-        }
-        if (kind == RELU)
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
+        const Index at = (row * blocks_ + b) * p.K * N;
+        if (single_)
+            dots<T>(p.K, F, Rows<T>(p, member_).W(row), zT + slot_ * columns_ * V, base + at, L, N);
         else
-            for (int w = 0; w < W; ++w) exponential_shares(A + w, kind, sum[w], flat[w]);
-        if (allowed && kind != RELU)  // exp_of has a floor
-            for (Index j = 0; j < p.K; ++j)
-                for (int w = 0; w < W; ++w)
-                    if (!allowed[j]) A[j * W + w] = Vec{};
+            product<T, W, PACKED>(p.K, 1, F, {ahead + row * p.K * F, 0, 0, 0}, z.at(b * F * N), W, base.at(at), L.at(b * p.K * N), W);
     }
 
-    void exponential_shares(Vec *A, Index kind, Vec &sum, Vec &flat) {
-        Vec top = A[0] = bounded<T>(A[0]);
-        for (Index j = 1; j < p.K; ++j) {
-            A[j * W] = bounded<T>(A[j * W]);
-            top = A[j * W] > top ? A[j * W] : top;
-        }
-        const auto deep = top < T(-40);  // there the logistic function is exp, to the last bit
-        if (kind == SIGMOID && !any(deep)) {
-            for (Index j = 0; j < p.K; ++j) sum += A[j * W] = sigmoid_of<T>(A[j * W]);
-            flat = Vec{} + T(1);
-            return;
-        }
-        flat = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
-        for (Index j = 0; j < p.K; ++j) {
-            const Vec shifted = exp_of<T>(A[j * W] - top);
-            sum += A[j * W] = kind == SIGMOID ? (deep ? shifted : sigmoid_of<T>(A[j * W])) : shifted;
-        }
+    // The features of a batch of one beside each other; on the way back those of N steps are kept, see `flush`.
+    void line_up() {
+        for (Index f = 0; f < F && single_; ++f) zT[slot_ * columns_ * V + f] = z[f * N];
     }
 
-    // m += (u_row / n) A, and by the fallback where a row has no taker.
-    void share_out(Index row, Index b) {
-        Vec sum[W], flat[W], part[W], left[W], *A = S.at(b * p.K * N), *to = m.at(b * p.K * N);
-        shares(row, b, sum, flat);
-        bool some_dead = false;
-        for (int w = 0; w < W; ++w) {
-            const auto dead = sum[w] <= T(0);
-            const Vec amount = u.at((b * (p.M + p.K) + row) * N)[w] / scale.at(b * N)[w];
-            part[w] = dead ? Vec{} : amount / sum[w];
-            left[w] = dead ? amount : Vec{};
-            some_dead |= any(dead);
-        }
-        const Index K = p.K;
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) to[j * W + w] += part[w] * A[j * W + w];
-        const T *fallback = static_cast<const T *>(p.fallback) + row * K;
-        for (Index j = 0; j < K && some_dead; ++j)
-            for (int w = 0; w < W; ++w) to[j * W + w] += fallback[j] * left[w];
+    Index kind(Index row) const { return row < p.M ? p.input_norm : p.cell_norm; }
+
+    // The row's logits become shares of its mass, which goes to m.
+    Sums<T, W> share(Index row, Index b) {
+        logits(row, b);
+        Vec *at = L.at(b * p.K * N);
+        const Sums<T, W> by = shares<T, W>(at, p.K, kind(row), p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr);
+        share_out<T, W>(u.at((b * (p.M + p.K) + row) * N), at, by, p.K, kind(row), fallback + row * p.K, m.at(b * p.K * N));
+        return by;
     }
 
     void output_gate(Index b) {
-        logits(p.G - 1, b);
+        logits(G - 1, b);
         Vec *gate = o.at(b * p.K * N);
-        for (Index k = 0; k < p.K * W; ++k) gate[k] = sigmoid_of<T>(S.at(b * p.K * N)[k]);
+        for (Index k = 0; k < p.K * W; ++k) gate[k] = sigmoid_of<T>(L.at(b * p.K * N)[k]);
     }
 
-    // What an R that does not change moves: m = u_c R, or u_c itself.
-    void share_out_fixed(Index b) {
+    // What an R that does not change moves, before anything else does: m = c R, or c itself; nothing where R changes.
+    void share_fixed(Index b) {
         const Vec *cells = u.at((b * (p.M + p.K) + p.M) * N);
         Vec *to = m.at(b * p.K * N);
-        if (p.fixed) {
-            product<T, W, 1>(p.K, 1, p.K, {of_member(p.fixed, p.K * p.K), 1, 0, p.K}, cells, W, to, to, W);
-        } else {
-            std::memcpy(to, cells, size_t(p.K * N) * sizeof(T));
-        }
-        for (Index k = 0; k < p.K; ++k)
-            for (int w = 0; w < W; ++w) to[k * W + w] /= scale.at(b * N)[w];
+        if (p.form == STATIC) product<T, W, 1>(p.K, 1, p.K, {fixed.R, 1, 0, p.K}, cells, W, to, to, W);
+        if (p.form == IDENTITY) std::memcpy(to, cells, size_t(p.K * N) * sizeof(T));
     }
 
     void step(Index t) {
         prepare(t);
         m.clear();
-        for (Index b = 0; b < blocks_ && !shared_; ++b) share_out_fixed(b);
-        for (Index row = 0; row < p.M + shared_; ++row)
-            for (Index b = 0; b < blocks_; ++b) {
-                logits(row, b);
-                share_out(row, b);
-            }
+        line_up();
+        for (Index b = 0; b < blocks_; ++b) share_fixed(b);
+        for (Index row = 0; row < p.M + shared(); ++row)
+            for (Index b = 0; b < blocks_; ++b) share(row, b);
         for (Index b = 0; b < blocks_; ++b) {
             output_gate(b);
             Vec *mass = m.at(b * p.K * N), *gate = o.at(b * p.K * N), *cell = c.at(b * p.K * N);
             for (Index k = 0; k < p.K; ++k)
                 for (int w = 0; w < W; ++w) {
                     const Index at = k * W + w;
-                    const Vec after = mass[at] * scale.at(b * N)[w];
+                    const Vec after = mass[at];
                     mass[at] = gate[at] * after;
                     // Where nothing moves, the first term is zero.
-                    cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
+                    cell[at] = (after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
         }
-        write(m, p.K, p.h, t);
+        if (p.h.data) write(m, p.K, p.h, t);
         write(c, p.K, p.c, t + 1);
     }
 
-    // Gradients of a row's logits, in S from the shares in S; q_row on the way.
-    void share_back(Index row, Index b) {
-        Vec sum[W], flat[W], part[W], *A = S.at(b * p.K * N), *worth = g.at(b * p.K * N);
-        Vec *value = q.at((b * (p.M + p.K) + row) * N), *down = dbase.at((row * blocks_ + b) * p.K * N);
-        shares(row, b, sum, flat);
-        const Index K = p.K;
-        collect(row, A, worth, sum, value);
-        for (int w = 0; w < W; ++w)
-            part[w] = sum[w] <= T(0) ? Vec{} : u.at((b * (p.M + K) + row) * N)[w] / sum[w];
-        const Index kind = row < p.M ? p.input_norm : p.cell_norm;
-        if (kind == PLAIN || kind == LINEAR) {
-            unshared_back(row, kind, A, worth, part, down);
-        } else if (kind == RELU) {
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) {
-                    const Vec change = part[w] * (worth[j * W + w] - value[w]);
-                    down[j * W + w] += A[j * W + w] = A[j * W + w] > T(0) ? change : Vec{};
-                }
-        } else {
-            for (Index j = 0; j < K; ++j)
-                for (int w = 0; w < W; ++w) {
-                    const Vec share = A[j * W + w], change = part[w] * (worth[j * W + w] - value[w]);
-                    down[j * W + w] += A[j * W + w] = share * (T(1) - flat[w] * share) * change;
-                }
-        }
-    }
-
-    // The same of a row that is not normalised: dA = u g, and no entry weighs on another.
-    void unshared_back(Index row, Index kind, Vec *A, const Vec *worth, const Vec *amount, Vec *down) {
-        const uint8_t *allowed = p.mask && row >= p.M ? p.mask + (row - p.M) * p.K : nullptr;
-        for (Index j = 0; j < p.K; ++j)
-            for (int w = 0; w < W; ++w) {
-                const Vec share = A[j * W + w], change = amount[w] * worth[j * W + w];
-                const Vec slope = kind == PLAIN ? share * (T(1) - share) : Vec{} + T(!allowed || allowed[j]);
-                down[j * W + w] += A[j * W + w] = slope * change;
-            }
-    }
-
-    // q_row = sum_j A_j g_j / n, or what the fallback of a dead row is worth.
-    void collect(Index row, const Vec *A, const Vec *worth, const Vec *sum, Vec *value) {
-        const T *fallback = static_cast<const T *>(p.fallback) + row * p.K;
-        Vec collected[W] = {};
-        const Index K = p.K;
-        for (Index j = 0; j < K; ++j)
-            for (int w = 0; w < W; ++w) collected[w] += A[j * W + w] * worth[j * W + w];
-        for (int w = 0; w < W; ++w) {
-            const auto dead = sum[w] <= T(0);
-            Vec kept{};
-            for (Index j = 0; j < K && any(dead); ++j) kept += fallback[j] * worth[j * W + w];
-            value[w] = dead ? kept : collected[w] / sum[w];
-        }
-    }
-
-    // From the gradients of a row's logits, in S, to those of features and weights.
-    void product_back(Index row) {
+    void step_back(Index t) {
+        read(p.c, t, p.K, c);
+        prepare(t);
+        for (Buffer<T> *sums : {&m, &dh, &dz}) sums->clear();
+        if (p.dh.data && (!p.last || t == p.T - 1)) read(p.dh, t, p.K, dh);
+        keep_live(p.K, dh, p.K * N);
+        single_ ? line_up() : transpose(z, F, zT, columns_ * V);
         for (Index b = 0; b < blocks_; ++b) {
-            Vec *to = dz.at(b * p.F * N);
-            product<T, W, PACKED>(p.F, 1, p.K, {weights_.back + row * p.K * p.F, 0, 0, 0}, S.at(b * p.K * N), W, to, to, W);
+            share_fixed(b);
+            output_gate(b);
+            worth(b);
         }
-        const Index samples = blocks_ == 1 ? count_ : N;
-        outer_product<T, N>(p.K, blocks_, samples, {S, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
+        if (!shared()) fixed_back();
+        for (Index row = 0; row < p.M + shared(); ++row) {
+            for (Index b = 0; b < blocks_; ++b) {
+                const Sums<T, W> by = share(row, b);
+                const Index at = (b * (p.M + p.K) + row) * N;
+                share_back<T, W>(u.at(at), L.at(b * p.K * N), by, p.K, kind(row), fallback + row * p.K, g.at(b * p.K * N), q.at(at));
+            }
+            product_back(row);
+        }
+        for (Index k = 0; k < blocks_ * p.K * W; ++k) L.at(0)[k] = m.at(0)[k] * o.at(0)[k];
+        product_back(G - 1);
+        if (single_) late_products(t);
+        for (Index b = 0; b < blocks_; ++b)
+            for (int w = 0; w < W; ++w) cells_back(b, w);
+        store_inputs(t);
+        if (!p.dc.data || p.last) return;
+        dh.clear();
+        read(p.dc, t, p.K, dh);
+        for (Index k = 0; k < blocks_ * p.K * W; ++k) dc.at(0)[k] += dh.at(0)[k];
     }
 
-    void transpose(const T *from, Index width, T *to, Index padded) {  // [block][width][N] -> (samples, padded)
-        for (Index n = 0; n < blocks_ * N; ++n)
-            for (Index f = 0; f < width; ++f) to[n * padded + f] = from[n / N * width * N + f * N + n % N];
-    }
-
-    void output_back(Index b) {
-        output_gate(b);
+    // g = dL/dm; the output gate makes room for what m must be multiplied with to be the gradient of its logits.
+    void worth(Index b) {
         for (Index k = 0; k < p.K; ++k)
             for (int w = 0; w < W; ++w) {
                 const Index at = b * p.K * W + k * W + w;
                 const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
-                g.at(0)[at] = out * gate + (p.keeps_outflow ? stays : stays * (T(1) - gate));
-                const Vec slope = S.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate);
-                S.at(0)[at] = m.at(0)[at] * (p.keeps_outflow ? out : out - stays) * slope;
-                dbase.at(((p.G - 1) * blocks_ + b) * p.K * N)[k * W + w] += S.at(0)[at];
+                g.at(0)[at] = out * gate + stays * (T(1) - gate);
+                o.at(0)[at] = L.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate) * (out - stays);
             }
     }
 
     void fixed_back() {
-        if (p.fixed) transpose(g, p.K, gT, cells_ * V);
+        if (p.form == STATIC) transpose(g, p.K, gT, cells_ * V);
         for (Index b = 0; b < blocks_; ++b) {
             Vec *to = q.at((b * (p.M + p.K) + p.M) * N);
-            if (p.fixed) {
+            if (p.form == STATIC) {
                 const T *cells = u + (b * (p.M + p.K) + p.M) * N;
                 std::memset(to, 0, size_t(p.K * N) * sizeof(T));
-                product<T, W, 0>(p.K, 1, p.K, {of_member(p.fixed, p.K * p.K), p.K, 0, 1}, g.at(b * p.K * N), W, to, to, W);
-                outer_product<T, N>(p.K, 1, N, {cells, N, 0, 1}, gT.at(b * N * cells_ * V), cells_, dfixed.at(0));
+                product<T, W, 0>(p.K, 1, p.K, {fixed.R, p.K, 0, 1}, g.at(b * p.K * N), W, to, to, W);
+                outer_product<T, N>(p.K, 1, N, {cells, N, 0, 1}, gT.at(b * N * cells_ * V), cells_, dR.at(0));
             } else {
                 std::memcpy(to, g.at(b * p.K * N), size_t(p.K * N) * sizeof(T));
             }
         }
     }
 
-    void step_back(Index t) {
-        read(p.c, t, p.K, c);
-        prepare(t);
-        read(p.c, t + 1, p.K, m);
-        read(p.h, t, p.K, dh);
-        for (Index k = 0; k < blocks_ * p.K * W && !p.keeps_outflow; ++k) m.at(0)[k] += dh.at(0)[k];
-        dh.clear();
-        if (p.dh.data) read(p.dh, t, p.K, dh);
-        if (p.valid) {
-            keep_live(p.K, m, p.K * N);
-            keep_live(p.K, dh, p.K * N);
+    // From the gradients of a row's logits, in L, to those of features and weights.
+    void product_back(Index row) {
+        Vec *sums = dbase.at(row * blocks_ * p.K * N);
+        for (Index k = 0; k < blocks_ * p.K * W; ++k) sums[k] += L.at(0)[k];
+        if (single_) {
+            dots_back<T>(p.K, F, Rows<T>(p, member_).W(row), L, N, dline);
+            for (Index k = 0; k < p.K; ++k) late[(row * p.K + k) * N + slot_] = L[k * N];
+            return;
         }
-        transpose(z, p.F, zT, columns_ * V);
-        dz.clear();
-        for (Index b = 0; b < blocks_; ++b) output_back(b);
-        product_back(p.G - 1);
-        if (!shared_) fixed_back();
-        for (Index row = 0; row < p.M + shared_; ++row) {
-            for (Index b = 0; b < blocks_; ++b) {
-                logits(row, b);
-                share_back(row, b);
-            }
-            product_back(row);
+        for (Index b = 0; b < blocks_; ++b) {
+            Vec *to = dz.at(b * F * N);
+            product<T, W, PACKED>(F, 1, p.K, {back + row * p.K * F, 0, 0, 0}, L.at(b * p.K * N), W, to, to, W);
         }
-        for (Index b = 0; b < blocks_; ++b)
-            for (int w = 0; w < W; ++w) cells_back(b, w);
-        store_inputs(t);
-        if (!p.dc.data) return;
-        dh.clear();
-        read(p.dc, t, p.K, dh);
-        for (Index k = 0; k < blocks_ * p.K * W; ++k) dc.at(0)[k] += dh.at(0)[k];
+        const Index samples = blocks_ == 1 ? count_ : N;
+        outer_product<T, N>(p.K, blocks_, samples, {L, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
+    }
+
+    // A batch of one: N steps stand in for N samples, so that the gradients of the weights pass through memory once for all of them.
+    void late_products(Index t) {
+        for (Index f = 0; f < F; ++f) dz[f * N] = dline[f];
+        dline.clear();
+        if (++slot_ < N && t > 0) return;
+        for (Index row = 0; row < G; ++row)
+            outer_product<T, N>(p.K, 1, slot_, {late + row * p.K * N, N, 0, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
+        slot_ = 0;
+    }
+
+    void transpose(const T *from, Index width, T *to, Index padded) {  // [block][width][N] -> (samples, padded)
+        for (Index n = 0; n < size(); ++n)
+            for (Index f = 0; f < width; ++f) to[n * padded + f] = from[n / N * width * N + f * N + n % N];
     }
 
     // Through c / |c| to the cells before the step; where nothing moved, the gradient stays what it was.
     void cells_back(Index b, int w) {
-        const Vec *cell = c.at(b * p.K * N) + w, *state = z.at((b * p.F + p.A) * N) + w, *down = dz.at((b * p.F + p.A) * N) + w;
-        const Vec *value = q.at((b * (p.M + p.K) + p.M) * N) + w, sum = total.at(b * N)[w], here = live.at(b * N)[w];
-        Vec *to = dc.at(b * p.K * N) + w, inner{};
-        const auto stored = sum > empty();
-        const Vec divisor = stored ? sum : Vec{} + T(1);
-        for (Index k = 0; k < p.K && p.sees_state; ++k) inner += down[k * W] * state[k * W];
-        inner = stored ? inner : Vec{};
-        for (Index k = 0; k < p.K; ++k) {
-            Vec found = value[k * W];
-            if (p.sees_state) {
-                const Vec sign = cell[k * W] > T(0) ? Vec{} + T(1) : (cell[k * W] < T(0) ? Vec{} - T(1) : Vec{});
-                found += (down[k * W] - (p.is_signed ? inner * sign : inner)) / divisor;
-            }
-            to[k * W] = found * here + to[k * W] * (T(1) - here);
-        }
+        const Vec *cell = c.at(b * p.K * N) + w, *state = z.at((b * F + A) * N) + w, *down = dz.at((b * F + A) * N) + w;
+        const Vec *value = q.at((b * (p.M + p.K) + p.M) * N) + w, here = live.at(b * N)[w];
+        Vec *to = dc.at(b * p.K * N) + w;
+        for (Index k = 0; k < p.K; ++k) to[k * W] = value[k * W] * here + to[k * W] * (T(1) - here);
+        if (p.sees_state) state_back<T, W>(cell, state, down, total.at(b * N)[w], here, p.K, p.is_signed, to);
     }
 
     void store_inputs(Index t) {
         for (Index b = 0; b < blocks_; ++b)
             for (int w = 0; w < W; ++w) {
                 const Vec here = live.at(b * N)[w];
-                Vec *down = dz.at(b * p.F * N) + w, *worth = q.at(b * (p.M + p.K) * N) + w;
-                for (Index f = 0; f < p.A; ++f) down[f * W] *= here;
-                for (Index f = 0; f < p.M; ++f) worth[f * W] = here * (p.sees_mass ? worth[f * W] + down[(p.F - p.M + f) * W] : worth[f * W]);
+                Vec *down = dz.at(b * F * N) + w, *value = q.at(b * (p.M + p.K) * N) + w;
+                for (Index f = 0; f < A; ++f) down[f * W] *= here;
+                for (Index f = 0; f < p.M; ++f) value[f * W] = here * (p.sees_mass ? value[f * W] + down[(F - p.M + f) * W] : value[f * W]);
             }
-        if (p.da.data) store<T, N>(dz, p.F * N, count_, p.A, Place<T>(p.da, member_, t, start_));
+        if (p.da.data) store<T, N>(dz, F * N, count_, p.A, Place<T>(p.da, member_, t, start_));
         if (p.dx.data) store<T, N>(q, (p.M + p.K) * N, count_, p.M, Place<T>(p.dx, member_, t, start_));
+        for (Index f = 0; f < p.S && single_ && p.ds.data; ++f)  // of what is static, the gradient is a sum over the steps
+            ds_of_one(f) += dz[(p.A + f) * N];
     }
+
+    T &ds_of_one(Index f) { return static_cast<T *>(p.ds.data)[member_ * p.ds.member + f * p.ds.entry]; }
 };
 
 }  // namespace

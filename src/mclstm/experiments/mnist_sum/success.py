@@ -1,0 +1,93 @@
+"""When a sum of digits counts as learned: thresholds from reference networks, rates, the paper's claim."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mclstm.evaluation.references import reference_threshold
+from mclstm.evaluation.statistics import Interval, binomial_test, wilson_interval
+from mclstm.experiments.jobs import Result
+from mclstm.experiments.success import SIGNIFICANT, find, numbers, quartiles
+from mclstm.report.results import Claim, Row, claim, interval_row
+from mclstm.tasks.protocols import Protocol, switched
+
+__all__ = [
+    "Errors",
+    "by_length",
+    "error_rows",
+    "more_lengths",
+    "success_rows",
+    "threshold_rows",
+    "thresholds",
+]
+
+Errors = dict[int, NDArray[np.float64]]  # test errors of the seeds, by length
+
+
+def by_length(results: Sequence[Result]) -> Errors:
+    """The test errors of all seeds of a model, jobs put together."""
+    lengths = results[0]["test"]
+    return {
+        int(length): numbers([error for result in results for error in result["test"][length]])
+        for length in lengths
+    }
+
+
+def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
+    """The error below which a sum of so many digits counts as learned."""
+    lost = 2 if switched("mnist sum: a degree of freedom too few", protocol) else 1
+    return {length: reference_threshold(errors, lost) for length, errors in references.items()}
+
+
+def error_rows(model: str, errors: Errors, trained: int) -> list[Row]:
+    """Median and quartiles of the test error at every length, over the seeds where it is finite."""
+    made = []
+    for length, found in errors.items():
+        more = {"trained": trained, "runs": len(found)}
+        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **more))
+    return made
+
+
+def success_rows(model: str, errors: Errors, limits: Mapping[int, float], trained: int) -> list[Row]:
+    """The rate of seeds below the threshold at every length, with Wilson's interval if there were any."""
+    made = []
+    for length, found in errors.items():
+        solved = found < limits[length]
+        rate = wilson_interval(int(solved.sum()), len(solved))
+        if not trained:
+            rate = rate._replace(low=rate.value, high=rate.value)
+        more = {"trained": trained, "threshold": limits[length]}
+        made.append(interval_row(setting(length), model, "success", rate, solved.tolist(), **more))
+    return made
+
+
+def threshold_rows(limits: Mapping[int, float], references: int, trained: int) -> list[Row]:
+    """The thresholds themselves, as rows of the reference."""
+    made = []
+    for length, limit in limits.items():
+        bare = Interval(limit, math.nan, math.nan, references)
+        made.append(interval_row(setting(length), "reference", "threshold", bare, [], trained=trained))
+    return made
+
+
+def more_lengths(rows: Sequence[Row], model: str, rival: str) -> list[Claim]:
+    """Whether a model has the higher success rate at more lengths than a rival; equal ones do not count.
+
+    The paper's p of 0.002 is that of 10 wins in 10, two-sided. Lengths share their networks: they are not the
+    independent trials the test takes them for.
+    """
+    settings = dict.fromkeys(r["setting"] for r in rows if r["metric"] == "success")
+    pairs = [[find(rows, name, where, "success") for name in (model, rival)] for where in settings]
+    gaps = [ours["value"] - theirs["value"] for ours, theirs in pairs if ours and theirs]
+    wins, losses = (sum(sign * gap > 0 for gap in gaps) for sign in (1, -1))
+    if not gaps:
+        return []
+    p = binomial_test(wins, wins + losses).p if wins + losses else 1.0
+    text = f"{model} succeeds more often than {rival} at more lengths ({wins} of {wins + losses} that differ)"
+    return [claim(text, "binomial test", p, bool(wins > losses and p < SIGNIFICANT))]
+
+
+def setting(length: int) -> str:
+    return f"length {length}"

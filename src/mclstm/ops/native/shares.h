@@ -1,0 +1,189 @@
+// From logits to shares and back, for rows of K logits with samples in the lanes: A[k * W + w].
+// A row's share of cell j is A_j / n; nothing is divided but 1 / n, and mass is shared out as u (A_j / n), in which no factor
+// can overflow and no mass can vanish. Rows without a taker (ReLU only) go by their fallback.
+
+#pragma once
+
+#include <limits>
+
+#include "call.h"
+
+namespace {
+
+enum Norm { SOFTMAX, SIGMOID, RELU };
+
+template <class T, int W>
+struct Sums {
+    typename Lanes<T>::Vec inverse[W];  // 1 / n, and 0 for a row without a taker
+    typename Lanes<T>::Vec flat[W];     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
+};
+
+template <class T, int W>
+inline void exponential(typename Lanes<T>::Vec *A, Index K, Index kind, typename Lanes<T>::Vec &sum, typename Lanes<T>::Vec &flat) {
+    typedef typename Lanes<T>::Vec Vec;
+    Vec top = A[0] = bounded<T>(A[0]);
+    for (Index j = 1; j < K; ++j) {
+        A[j * W] = bounded<T>(A[j * W]);
+        top = A[j * W] > top ? A[j * W] : top;
+    }
+    const auto deep = top < T(-40);  // there the logistic function is exp, to the last bit
+    if (kind == SIGMOID && !any(deep)) {
+        for (Index j = 0; j < K; ++j) sum += A[j * W] = sigmoid_of<T>(A[j * W]);
+        flat = Vec{} + T(1);
+        return;
+    }
+    flat = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
+    for (Index j = 0; j < K; ++j) {
+        const Vec shifted = exp_of<T>(A[j * W] - top);
+        sum += A[j * W] = kind == SIGMOID ? (deep ? shifted : sigmoid_of<T>(A[j * W])) : shifted;
+    }
+}
+
+// Logits in A -> un-normalised shares in A; `allowed` names the cells that may get any, or is null.
+template <class T, int W>
+inline Sums<T, W> shares(typename Lanes<T>::Vec *A, Index K, Index kind, const uint8_t *allowed) {
+    typedef typename Lanes<T>::Vec Vec;
+    Sums<T, W> found;
+    Vec sum[W] = {};
+    for (int w = 0; w < W; ++w) found.flat[w] = Vec{};
+    for (Index j = 0; j < K && allowed; ++j)
+        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
+    if (kind == RELU)
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
+    else
+        for (int w = 0; w < W; ++w) exponential<T, W>(A + w, K, kind, sum[w], found.flat[w]);
+    for (Index j = 0; j < K && allowed && kind != RELU; ++j)  // exp_of has a floor
+        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{};
+    for (int w = 0; w < W; ++w) found.inverse[w] = sum[w] <= T(0) ? Vec{} : T(1) / sum[w];
+    return found;
+}
+
+// m_j += u A_j / n; u (W), A and m (K, W).
+template <class T, int W>
+inline void share_out(const typename Lanes<T>::Vec *u, const typename Lanes<T>::Vec *A, const Sums<T, W> &by, Index K, Index kind,
+                      const T *fallback, typename Lanes<T>::Vec *m) {
+    typedef typename Lanes<T>::Vec Vec;
+    for (Index j = 0; j < K; ++j)
+        for (int w = 0; w < W; ++w) m[j * W + w] += u[w] * (A[j * W + w] * by.inverse[w]);
+    for (int w = 0; w < W && kind == RELU; ++w) {
+        const auto dead = by.inverse[w] == T(0);
+        const Vec left = dead ? u[w] : Vec{};
+        for (Index j = 0; j < K && any(dead); ++j) m[j * W + w] += fallback[j] * left;
+    }
+}
+
+// q = sum_j A_j g_j / n, what a unit of mass in the row is worth, and the gradients of the row's logits in the place of A.
+template <class T, int W>
+inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *A, const Sums<T, W> &by, Index K, Index kind,
+                       const T *fallback, const typename Lanes<T>::Vec *g, typename Lanes<T>::Vec *q) {
+    typedef typename Lanes<T>::Vec Vec;
+    Vec sum[W] = {}, part[W];
+    for (Index j = 0; j < K; ++j)
+        for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] * g[j * W + w];
+    for (int w = 0; w < W; ++w) {
+        const auto dead = by.inverse[w] == T(0);
+        Vec kept{};
+        for (Index j = 0; j < K && kind == RELU && any(dead); ++j) kept += fallback[j] * g[j * W + w];
+        q[w] = dead ? kept : sum[w] * by.inverse[w];
+        part[w] = u[w] * by.inverse[w];
+    }
+    if (kind == RELU) {
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) A[j * W + w] = A[j * W + w] > T(0) ? part[w] * (g[j * W + w] - q[w]) : Vec{};
+    } else {
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) {
+                const Vec share = A[j * W + w];
+                A[j * W + w] = share * by.inverse[w] * (T(1) - by.flat[w] * share) * (u[w] * (g[j * W + w] - q[w]));
+            }
+    }
+}
+
+// Where the mass of a row without a taker goes: evenly for inputs; a cell's stays, or spreads evenly where it may not stay. (M + K, K)
+template <class T>
+void fallback_rows(const Call &p, T *to) {
+    for (Index row = 0; row < p.M + p.K; ++row)
+        for (Index j = 0; j < p.K; ++j, ++to) {
+            const Index k = row - p.M;
+            const uint8_t *allowed = p.mask && k >= 0 ? p.mask + k * p.K : nullptr;
+            Index takers = 0;
+            for (Index n = 0; n < p.K; ++n) takers += !allowed || allowed[n];
+            const bool stays = k >= 0 && (!allowed || allowed[k]);
+            *to = stays ? T(j == k) : (!allowed || allowed[j] ? T(1) / T(takers) : T(0));
+        }
+}
+
+// A redistribution that is the same at every step, from its logits and back; R (K, K) of one member.
+template <class T>
+class Fixed {
+    typedef typename Lanes<T>::Vec Vec;
+    static constexpr Index V = Lanes<T>::V;
+
+   public:
+    explicit Fixed(const Call &call) : R(call.K * call.K), p(call), row_(call.K * V), unit_(V), worth_(call.K * V), rows_((call.M + call.K) * call.K) {
+        unit_.fill(T(1));
+        fallback_rows<T>(p, rows_);
+    }
+
+    Buffer<T> R;
+
+    void set(Index member) {
+        R.clear();
+        for (Index k = 0; k < p.K; ++k) {
+            worth_.clear();
+            const Sums<T, 1> by = row(member, k);
+            share_out<T, 1>(unit_.at(0), row_.at(0), by, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0));
+            for (Index j = 0; j < p.K; ++j) R[k * p.K + j] = worth_[j * V];
+        }
+    }
+
+    void back(Index member, const T *dR, T *dB, bool first) {  // both (K, K)
+        for (Index k = 0; k < p.K; ++k) {
+            const Sums<T, 1> by = row(member, k);
+            Vec q;
+            for (Index j = 0; j < p.K; ++j) worth_.at(j * V)[0] = Vec{} + dR[k * p.K + j];
+            share_back<T, 1>(unit_.at(0), row_.at(0), by, p.K, p.cell_norm, rows_ + (p.M + k) * p.K, worth_.at(0), &q);
+            for (Index j = 0; j < p.K; ++j) dB[k * p.K + j] = (first ? T(0) : dB[k * p.K + j]) + row_[j * V];
+        }
+    }
+
+   private:
+    const Call &p;
+    Buffer<T> row_, unit_, worth_, rows_;
+
+    Sums<T, 1> row(Index member, Index k) {
+        const T *logits = static_cast<const T *>(p.B_r) + (member * p.K + k) * p.K;
+        for (Index j = 0; j < p.K; ++j) row_.at(j * V)[0] = Vec{} + logits[j];
+        return shares<T, 1>(row_.at(0), p.K, p.cell_norm, p.mask ? p.mask + k * p.K : nullptr);
+    }
+};
+
+// Stores this small count as empty: their normalised state is what they are, lest its gradient overflow.
+template <class T>
+constexpr T empty() {
+    return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+}
+
+template <class T>
+inline typename Lanes<T>::Vec magnitude(typename Lanes<T>::Vec v) {
+    return v < T(0) ? -v : v;
+}
+
+// to += the gradient `down` of the normalised state, brought back to the cells it was made of: c / sum, with sum the total of c.
+template <class T, int W>
+inline void state_back(const typename Lanes<T>::Vec *c, const typename Lanes<T>::Vec *state, const typename Lanes<T>::Vec *down,
+                       typename Lanes<T>::Vec sum, typename Lanes<T>::Vec here, Index K, bool is_signed, typename Lanes<T>::Vec *to) {
+    typedef typename Lanes<T>::Vec Vec;
+    const auto stored = sum > empty<T>();
+    const Vec by = here / (stored ? sum : Vec{} + T(1));
+    Vec inner{};
+    for (Index k = 0; k < K; ++k) inner += down[k * W] * state[k * W];
+    inner = stored ? inner : Vec{};
+    for (Index k = 0; k < K; ++k) {
+        const Vec sign = c[k * W] > T(0) ? Vec{} + T(1) : (c[k * W] < T(0) ? Vec{} - T(1) : Vec{});
+        to[k * W] += (down[k * W] - (is_signed ? inner * sign : inner)) * by;
+    }
+}
+
+}  // namespace

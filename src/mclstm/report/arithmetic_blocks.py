@@ -1,0 +1,166 @@
+"""Blocks of the pages about neural arithmetic: the paper's tables, ours by protocol, what differs."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mclstm.report.arithmetic import (
+    claims_table,
+    detail_table,
+    error_table,
+    paper_errors,
+    paper_success,
+    success_table,
+)
+from mclstm.report.paper import RECURRENT, STATIC
+from mclstm.report.results import Row
+from mclstm.report.tables import markdown
+from mclstm.tasks.protocols import SWITCHES
+
+__all__ = ["ARITHMETIC"]
+
+TASKS = ("addition", "recurrent-arithmetic", "static-arithmetic")
+# Which switches concern a page, by how their names begin or end.
+CONCERNED = {
+    "addition": ("addition: ", "mclstm: ", "lstm: ", "ln-lstm: ", "urnn: "),
+    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: ", "lstm: "),
+    "static-arithmetic": ("thresholds: ",),
+}
+
+
+def read(root: Path, task: str, file: str) -> dict[str, Any] | None:
+    path = root / "results" / task / f"{file}.json"
+    content: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return content
+
+
+def missing(task: str, protocol: str, more: str = "") -> str:
+    """The one line in place of a table whose experiment has not been run."""
+    command = f"mclstm experiment {task} --profile paper --protocol {protocol}{more} --results results"
+    return f"Not run yet: `{command}`."
+
+
+def ours(root: Path, task: str, protocol: str) -> str:
+    """Our table under a protocol, what else is known, the paper's claims, and what made it."""
+    found = read(root, task, protocol)
+    if found is None:
+        same = read(root, task, "stated") if (task, protocol) == ("static-arithmetic", "published") else None
+        return missing(task, protocol) if same is None else by_other_threshold(same["rows"])
+    rows = found["rows"]
+    parts = [table(task, rows)]
+    if task != "addition":
+        parts.append(detail_table(rows))
+    if found["claims"]:
+        parts.append(claims_table(found["claims"]))
+    made = found["made"]
+    hours = made["wall_seconds"] / 3600
+    parts.append(
+        f"Made {made['date']} at commit {made['commit']} in {hours:.1f} hours, profile {found['profile']}."
+    )
+    return "\n\n".join(parts)
+
+
+def by_other_threshold(rows: Sequence[Row]) -> str:
+    """The same runs judged by the published threshold, where the protocols differ in nothing else."""
+    judged = [r | {"metric": "success"} for r in rows if r["metric"] == "success (published threshold)"]
+    return f"{success_table(judged)}\n\nThe runs of the table above, by the published threshold."
+
+
+def table(task: str, rows: Sequence[Row]) -> str:
+    return error_table(rows) if task == "addition" else success_table(rows)
+
+
+def variants(root: Path, task: str, names: str) -> str:
+    """Models beside the paper's table, under the protocols they were run with."""
+    parts = []
+    for protocol in ("stated", "published"):
+        found = read(root, task, f"{protocol}-variants")
+        if found is not None:
+            parts += [f"Protocol {protocol}:", table(task, found["rows"])]
+    return "\n\n".join(parts) or missing(task, "stated", f" --models {names}")
+
+
+def differences(root: Path, task: str) -> str:
+    """The switches between the protocols that concern a task."""
+    place = task.replace("-", " ") if task != "addition" else "in the addition problem"
+    concerned = {
+        name: switch
+        for name, switch in SWITCHES.items()
+        if name.startswith(CONCERNED[task]) or name.endswith(place)
+    }
+    shown = {
+        "switch": list(concerned),
+        "when it is on, as in the published code": [s.why for s in concerned.values()],
+    }
+    return markdown(pd.DataFrame(shown))
+
+
+def cells(root: Path) -> str:
+    """The cells over time of the addition problem, with the gates that make them so."""
+    for protocol in ("stated", "published"):
+        found = read(root, "addition", f"{protocol}-reading")
+        if found is not None:
+            shown = {key: value for key, value in found.items() if key not in ("model", "seed")}
+            gates = markdown(
+                pd.DataFrame({"gate": list(shown), "value": [f"{v:.4f}" for v in shown.values()]})
+            )
+            head = f"{found['model']}, seed {found['seed']}, protocol {protocol}:"
+            return f"{head}\n\n![cells](../results/addition/addition-cells.svg)\n\n{gates}"
+    return missing("addition", "stated", " --models mclstm-sum")
+
+
+def reading(root: Path) -> str:
+    """What the cells of members that solved recurrent arithmetic do, in sentences made from their weights."""
+    for protocol in ("published", "stated"):
+        found = read(root, "recurrent-arithmetic", f"{protocol}-reading")
+        if found is not None:
+            figure = "![gates](../results/recurrent-arithmetic/recurrent-weights.svg)"
+            return "\n\n".join(
+                [f"Protocol {protocol}.", figure, *(told(name, one) for name, one in found.items())]
+            )
+    return missing("recurrent-arithmetic", "published", " --models mclstm")
+
+
+def told(name: str, found: Mapping[str, Any]) -> str:
+    lines = "\n".join(f"- {sentence}" for sentence in found["sentences"])
+    return f"**{name}**, seed {found['seed']}, task {found['task']} summed over time:\n\n{lines}"
+
+
+def rates(root: Path, task: str) -> str:
+    """The learning rates that were chosen on validation data."""
+    found = read(root, task, "stated-rates")
+    if found is None:
+        return missing(task, "stated", " --grid")
+    every = list(next(iter(found["validation"].values())))
+    shown: dict[str, list[Any]] = {"model": list(found["choice"])}
+    for rate in every:
+        shown[rate] = [middle(found["validation"][model][rate]) for model in found["choice"]]
+    shown["choice"] = [f"{rate:g}" for rate in found["choice"].values()]
+    seeds = found["seeds"][1]
+    return f"{markdown(pd.DataFrame(shown))}\n\nMedian validation error of {seeds} seeds that no table uses."
+
+
+def middle(values: Sequence[float | None]) -> str:
+    """The median of validation errors, of which null is infinite."""
+    every = sorted(float("inf") if value is None else value for value in values)
+    return f"{(every[(len(every) - 1) // 2] + every[len(every) // 2]) / 2:.3g}"
+
+
+ARITHMETIC: dict[str, Callable[[Path], str]] = {
+    "addition-paper": lambda root: paper_errors(),
+    "recurrent-arithmetic-paper": lambda root: paper_success(RECURRENT),
+    "static-arithmetic-paper": lambda root: paper_success(STATIC),
+    **{f"{t}-{p}": partial(ours, task=t, protocol=p) for t in TASKS for p in ("stated", "published")},
+    **{f"{t}-differences": partial(differences, task=t) for t in TASKS},
+    "addition-variants": partial(variants, task="addition", names="mclstm-sum,mclstm-l2,mclstm-sum-l2"),
+    "recurrent-arithmetic-variants": partial(
+        variants, task="recurrent-arithmetic", names="mclstm-two-cells,mclstm-dynamic"
+    ),
+    "addition-cells": cells,
+    "recurrent-arithmetic-reading": reading,
+    "addition-rates": partial(rates, task="addition"),
+}

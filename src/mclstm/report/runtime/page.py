@@ -1,0 +1,54 @@
+"""A bench on the terminal, and its blocks in docs/runtime.md."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mclstm.report.runtime.rows import every
+from mclstm.report.runtime.tables import TABLES, judged
+
+__all__ = ["BLOCKS", "RECORD", "whole"]
+
+RECORD = Path("results/runtime/stated.json")
+NO_RECORD = "No record yet: `make record-runtime`."
+
+# In the order of the terminal; the groups of rows have the same names.
+TITLES = {
+    "paper": "The paper's configuration, hydrology gates",
+    "table": "The paper's runtime table",
+    "small": "Small models: one update with Adam, a seed",
+    "single": "One sequence at a time",
+    "memory": "Peak memory of forward and backward",
+    "growth": "How cost grows",
+}
+
+
+def whole(found: dict[str, Any]) -> str:
+    """Everything that was measured, for a terminal."""
+    parts = [TABLES["machine"](found)]
+    for group, title in TITLES.items():
+        if every(found["rows"], group=group):
+            parts.append(f"## {title}\n\n{TABLES[group](found)}")
+    parts.append(f"## Targets\n\n{judged(found, only_measured=True)}")
+    return "\n\n".join([*parts, TABLES["missing"](found)])
+
+
+def block(root: Path, name: str) -> str:
+    """One table of the record in results/."""
+    path = root / RECORD
+    return TABLES[name](json.loads(path.read_text())) if path.exists() else NO_RECORD
+
+
+def figure(root: Path) -> str:
+    """The figure that belongs to the record."""
+    if not (root / RECORD).exists():
+        return NO_RECORD
+    return "![Times of all candidates against the limit, and how cost grows](figures/runtime.svg)"
+
+
+BLOCKS: dict[str, Callable[[Path], str]] = {
+    "runtime-figure": figure,
+    **{f"runtime-{name}": partial(block, name=name) for name in TABLES},
+}

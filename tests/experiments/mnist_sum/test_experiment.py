@@ -1,0 +1,89 @@
+"""The whole experiment on a few real digits: command, jobs, resume, tables, refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from mclstm.cli.main import main
+from mclstm.experiments.jobs import Job, run_jobs
+from mclstm.experiments.mnist_sum import experiment
+from mclstm.experiments.mnist_sum.experiment import Scale
+from mclstm.experiments.mnist_sum.learning import learn, scores
+from mclstm.experiments.mnist_sum.models import RECIPES, build
+from mclstm.experiments.networks import sources
+from mclstm.tasks.mnist import Digits, find_mnist
+from mclstm.tasks.mnist_sum import chunks, digit_sums, scored_steps
+
+TINY = Scale({"train": 80, "validation": 20, "test": 120}, batch_size=4, seeds=2, epochs=2)
+
+needs_mnist = pytest.mark.skipif(
+    find_mnist() is None, reason="MNIST is neither in $MCLSTM_DATA/mnist nor in ../shared/data/mnist"
+)
+
+
+@needs_mnist
+@pytest.mark.parametrize("protocol", ["stated", "published"])
+def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    words = ["experiment", "mnist-sum", "--protocol", protocol, "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--epochs", "1"]) == 0
+    assert "seeds × updates" in capsys.readouterr().out
+    folder = tmp_path / "mnist-sum" / f"quick-{protocol}"
+    content = json.loads((folder / f"{protocol}.json").read_text())
+    models = {name for name, recipe in RECIPES.items() if protocol in recipe.protocols}
+    assert {row["model"] for row in content["rows"]} == models | {"constant", "exact"}
+    rows = {(row["model"], row["setting"], row["metric"]): row for row in content["rows"]}
+    assert {row["setting"] for row in content["rows"]} == {"length 1", "length 10", "length 100"}
+    assert rows["mclstm", "length 10", "success"]["n"] == 2
+    assert rows["mclstm", "length 10", "mse"]["trained"] == 2
+    assert rows["reference", "length 10", "threshold"]["n"] == 4
+    for length in (1, 10, 100):
+        assert rows["exact", f"length {length}", "mse"]["value"] == 0.0
+        assert rows["exact", f"length {length}", "success"]["value"] == 1.0
+    # A digit's variance about the mean is about eight, and the published error is the mean over the steps.
+    assert 4 < rows["constant", "length 1", "mse"]["value"] < 12
+    assert content["claims"][0]["test"] == "binomial test"
+    assert (folder / "success.png").stat().st_size > 5_000
+    seeds = {job.parent.name for job in (folder / "jobs" / "reference").glob("*/result.json")}
+    assert seeds == {"seed-1000", "seed-1001", "seed-1002", "seed-1003"}
+
+
+@needs_mnist
+def test_what_was_stopped_ends_as_what_was_not(tmp_path: Path):
+    parameters = {
+        "model": "nau", "protocol": "stated", "seeds": [0], "images": TINY.images, "batch_size": 4,
+        "learning_rate": None, "updates": 4,
+    }  # fmt: skip
+    run_jobs([Job("one", learn, parameters, 2)], tmp_path / "twice", quiet=True)
+    twice = run_jobs([Job("one", learn, parameters, 4)], tmp_path / "twice", quiet=True)
+    once = run_jobs([Job("one", learn, parameters, 4)], tmp_path / "once", quiet=True)
+    assert twice == once
+    files = [tmp_path / name / "one" / "checkpoint.safetensors" for name in ("once", "twice")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("protocol", ["stated", "published"])
+@pytest.mark.parametrize("model", ["mclstm", "nau", "lstm", "reference"])
+def test_reading_every_image_once_gives_the_scores_of_whole_sequences(model, protocol):
+    digits = Digits(torch.randint(256, (40, 28, 28), dtype=torch.uint8), torch.arange(40).remainder(10))
+    network = build(model, protocol, sources([0, 1]))
+    found = scores(network, digits, "test", (1, 10, 40, 41), protocol)
+    assert list(found) == [1, 10, 40]
+    for length, error in found.items():
+        images, a, y = digit_sums(digits, chunks("test", 40, length))
+        with torch.no_grad():
+            sums, _ = network(images, a)
+        expected = (sums - y).double()[:, scored_steps(length, protocol)].square().mean(dim=(1, 2, 3))
+        torch.testing.assert_close(error, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_what_cannot_be_asked_for_is_said(tmp_path, capsys):
+    words = ["experiment", "mnist-sum", "--protocol", "published", "--out", str(tmp_path)]
+    assert main([*words, "--models", "mclstm-tuned"]) == 2
+    assert "mclstm-tuned has no published protocol" in capsys.readouterr().err
+    assert main([*words, "--models", "gru"]) == 2
+    assert "has no model 'gru'" in capsys.readouterr().err
+    assert main(["experiment", "static-arithmetic", "--epochs", "2", "--out", str(tmp_path)]) == 2
+    assert "no epochs here" in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Rows and claims of the MNIST sum, from made-up errors."""
+
+import numpy as np
+import pytest
+
+from mclstm.evaluation.references import reference_threshold
+from mclstm.evaluation.statistics import wilson_interval
+from mclstm.experiments.mnist_sum.success import (
+    by_length,
+    error_rows,
+    more_lengths,
+    success_rows,
+    thresholds,
+)
+from mclstm.report.lengths import length_figure, length_table
+from mclstm.tasks.mnist_sum import LENGTHS
+
+
+def errors(*values):
+    return {length: np.array(values, dtype=float) * length for length in LENGTHS}
+
+
+def test_jobs_are_put_together_and_nothing_is_nan():
+    found = by_length([{"test": {"1": [1.0], "10": [None]}}, {"test": {"1": [2.0], "10": [3.0]}}])
+    assert found[1].tolist() == [1.0, 2.0]
+    assert np.isnan(found[10][0])
+
+
+def test_thresholds_differ_by_the_degree_of_freedom():
+    references = errors(1.0, 2.0, 4.0, 5.0)
+    assert thresholds(references, "stated")[10] == pytest.approx(reference_threshold([10, 20, 40, 50]))
+    assert thresholds(references, "published")[10] == pytest.approx(reference_threshold([10, 20, 40, 50], 2))
+
+
+def test_success_is_strictly_below_and_a_failed_seed_has_none():
+    limits = dict.fromkeys(LENGTHS, 10.0)
+    rows = success_rows("nau", errors(0.5, 1.0, np.nan), limits, trained=7)
+    ten = next(row for row in rows if row["setting"] == "length 10")
+    assert ten["values"] == [1.0, 0.0, 0.0]
+    assert (ten["value"], ten["low"], ten["high"], ten["n"]) == tuple(wilson_interval(1, 3))
+    assert (ten["threshold"], ten["trained"]) == (10.0, 7)
+
+
+def test_ten_wins_of_ten_are_the_papers_p():
+    limits = dict.fromkeys(LENGTHS, 50.0)
+    # Both succeed at lengths 1 and 10; only the first at the ten others.
+    rows = success_rows("mclstm", errors(0.01, 0.01), limits, 1) + success_rows(
+        "nau", errors(1, 1), limits, 1
+    )
+    (found,) = more_lengths(rows, "mclstm", "nau")
+    assert "10 of 10" in found["claim"]
+    assert round(found["p"], 3) == 0.002
+    assert found["holds"]
+    (reverse,) = more_lengths(rows, "nau", "mclstm")
+    assert not reverse["holds"]
+    (same,) = more_lengths(rows, "nau", "nau")
+    assert (same["p"], same["holds"]) == (1.0, False)
+    assert more_lengths(rows, "lstm", "nau") == []
+
+
+def test_table_and_figure_have_every_model():
+    limits = dict.fromkeys(LENGTHS, 50.0)
+    rows = [
+        row
+        for model, found in {"mclstm": errors(0.01, 0.3), "nau": errors(1, 1), "constant": errors(2)}.items()
+        for row in success_rows(model, found, limits, 86) + error_rows(model, found, 86)
+    ]
+    text = length_table(rows)
+    assert "| mclstm       | 100 % (34 to 100) |" in text
+    assert "2 × 86" in text
+    (axes,) = length_figure(rows).axes
+    assert axes.get_legend_handles_labels()[1] == ["mclstm", "nau", "constant"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [str(length) for length in LENGTHS]

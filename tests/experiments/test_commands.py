@@ -1,0 +1,138 @@
+"""`mclstm experiment` end to end at tiny sizes: tables, results, figures, claims, grid, resume, messages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mclstm.cli.main import main
+from mclstm.experiments import addition, recurrent_arithmetic, static_arithmetic
+from mclstm.experiments.run import EXPERIMENTS, experiment
+from mclstm.tasks.subsets import OPERATIONS
+
+TINY = {"train": 40, "validation": 16, "test": 4}
+LIMITS = {"stated": 1.0, "published": 1e12}  # the second is solved by everybody
+ROW = {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values"}
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addition, "SPLITS", TINY)
+    for module in (recurrent_arithmetic, static_arithmetic):
+        monkeypatch.setattr(module, "thresholds", lambda task, operation: LIMITS)
+
+
+def run(name: str, out: Path, *words: str) -> int:
+    return main(["experiment", name, "--out", str(out), "--seeds", "2", "--updates", "2", "--quiet", *words])
+
+
+def rows_of(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
+    content = json.loads(path.read_text())
+    assert set(content) == {"experiment", "protocol", "profile", "made", "rows", "claims"}
+    for row in content["rows"]:
+        assert set(row) >= ROW
+    return {(row["model"], row["setting"], row["metric"]): row for row in content["rows"]}
+
+
+@pytest.mark.parametrize("name", ["addition", "recurrent-arithmetic", "static-arithmetic"])
+def test_quick_makes_every_row_of_the_table(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(name, tmp_path) == 0
+    folder = tmp_path / name / "quick-stated"
+    shown = capsys.readouterr().out
+    rows = rows_of(folder / "stated.json")
+    models = experiment(name).models
+    assert {model for model, _, _ in rows} == {*models, "constant", "exact"}
+    assert all(f"| {model} " in shown for model in (*models, "constant", "exact"))
+    assert (folder / "table.md").read_text() in shown
+    table = pd.read_csv(folder / "table.csv")
+    assert len(table) == len(rows)
+    metric = "mse" if name == "addition" else "success"
+    learned = [row for (model, _, kind), row in rows.items() if kind == metric and model in models]
+    assert all(row["trained"] == 2 for row in learned)
+    assert all(row.get("runs", row["n"]) == 2 for row in learned)
+
+
+def test_trivial_rows_are_what_they_say(tmp_path: Path) -> None:
+    assert run("addition", tmp_path, "--models", "mclstm") == 0
+    rows = rows_of(tmp_path / "addition/quick-stated/stated.json")
+    for regime in ("reference", "seq length", "input range", "count", "combo"):
+        assert rows["exact", regime, "mse"]["value"] == 0.0
+        assert rows["constant", regime, "mse"]["value"] > 0.02
+    for name in ("recurrent-arithmetic", "static-arithmetic"):
+        assert run(name, tmp_path, "--models", "nau") == 0
+        rows = rows_of(tmp_path / name / "quick-stated/stated.json")
+        for operation in OPERATIONS:
+            assert rows["exact", operation, "success"]["value"] == 1.0
+            assert rows["constant", operation, "success"]["value"] == 0.0
+            beside = rows["constant", operation, "success (published threshold)"]
+            assert beside["value"] == 1.0
+
+
+def test_rows_of_other_commands_stay_and_claims_are_made_of_all(tmp_path: Path) -> None:
+    kept = tmp_path / "results"
+    words = ["--results", str(kept), "--operations", "addition"]
+    assert run("recurrent-arithmetic", tmp_path, "--models", "nau", *words) == 0
+    path = kept / "recurrent-arithmetic/stated.json"
+    assert json.loads(path.read_text())["claims"] == []
+    assert run("recurrent-arithmetic", tmp_path, "--models", "mclstm", *words) == 0
+    assert {model for model, _, _ in rows_of(path)} == {"mclstm", "nau", "constant", "exact"}
+    tests = {claim["test"] for claim in json.loads(path.read_text())["claims"]}
+    assert tests == {"Wilson interval, 95 %", "proportion test, one-sided"}
+
+
+def test_variants_have_a_file_of_their_own_and_figures_are_drawn(tmp_path: Path) -> None:
+    kept = tmp_path / "results"
+    words = ["--models", "mclstm-sum,mclstm-sum-l2", "--results", str(kept)]
+    assert run("addition", tmp_path, *words) == 0
+    rows = rows_of(kept / "addition/stated-variants.json")
+    assert {model for model, _, _ in rows} == {"mclstm-sum", "mclstm-sum-l2"}
+    assert rows["mclstm-sum", "seq length 10000", "mse"]["n"] == 2
+    first, second = (rows[m, "reference", "mse"]["values"] for m in ("mclstm-sum", "mclstm-sum-l2"))
+    assert first != second, "L2 on the cells changes nothing"
+    assert (kept / "addition/addition-cells.svg").exists()
+    assert json.loads((kept / "addition/stated-reading.json").read_text())["model"] == "mclstm-sum"
+
+
+def test_gates_of_solved_members_are_read(tmp_path: Path) -> None:
+    """By the published threshold of this test everything is solved."""
+    words = ["--models", "mclstm,mclstm-two-cells", "--operations", "subtraction", "--protocol", "published"]
+    assert run("recurrent-arithmetic", tmp_path, *words) == 0
+    folder = tmp_path / "recurrent-arithmetic/quick-published"
+    assert (folder / "recurrent-weights.png").stat().st_size > 10_000
+    read = json.loads((folder / "published-reading.json").read_text())
+    assert set(read) == {"mclstm, subtraction", "mclstm-two-cells, subtraction"}
+    three, two = (read[f"{model}, subtraction"] for model in ("mclstm", "mclstm-two-cells"))
+    assert (len(three["R"]), len(two["R"])) == (3, 2)
+    assert three["task"] == "(x5 + x6) - (x6 + x7)"
+    assert len(three["sentences"]) == 4
+
+
+def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -> None:
+    words = ["--models", "mcfc", "--operations", "addition", "--seeds", "2", "--updates", "2"]
+    grid = ["experiment", "static-arithmetic", "--out", str(tmp_path), "--quiet", "--grid", *words]
+    assert main(grid) == 0
+    path = tmp_path / "static-arithmetic/quick-stated/stated-rates.json"
+    record = json.loads(path.read_text())
+    errors = record["validation"]["mcfc/addition"]
+    assert set(errors) == {"0.1", "0.05", "0.01", "0.005", "0.001"}
+    best = min(errors, key=lambda rate: sum(errors[rate]))
+    assert record["choice"] == {"mcfc/addition": float(best)}
+    assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
+    job = tmp_path / "static-arithmetic/quick-stated/jobs/mcfc/addition/seeds-0-1/job.json"
+    assert json.loads(job.read_text())["parameters"]["learning_rate"] == float(best)
+
+
+def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("addtion", tmp_path) == 2
+    said = capsys.readouterr().err
+    assert all(name in said for name in EXPERIMENTS)
+    assert run("addition", tmp_path, "--models", "gru") == 2
+    assert "addition has no model 'gru'. Choose from mclstm, " in capsys.readouterr().err
+    assert run("addition", tmp_path, "--rates", str(tmp_path / "no.json")) == 2
+    assert "holds no chosen learning rates" in capsys.readouterr().err
+    assert run("static-arithmetic", tmp_path, "--operations", "division") == 2
+    assert "no setting 'division'" in capsys.readouterr().err

@@ -1,0 +1,133 @@
+"""From records to rows and claims: by hand and by scipy."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+from mclstm.experiments import addition
+from mclstm.experiments.addition import error_rows, lower
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.success import beats, outcome, reaches, solved_rows, together
+from mclstm.report.arithmetic import detail_table, error_table, success_table
+from mclstm.report.paper import ADDITION, RECURRENT, STATIC
+
+LIMITS = {"stated": 1.0, "published": 10.0}
+
+
+def noted() -> Ensemble:
+    """Four members, three evaluations; the last member fails after the first."""
+    ensemble = Ensemble(nn.ParameterDict({"w": torch.zeros(4, 1)}), 4, 0.1)
+    validation = ([9.0, 9.0, 9.0, 9.0], [1.0, 5.0, 2.0, 0.0], [2.0, 1.0, 1.0, 0.0])
+    test = ([50.0, 50.0, 0.5, 50.0], [0.9, 0.5, 20.0, 0.1], [7.0, 5.0, 20.0, 0.1])
+    for update, (v, t) in enumerate(zip(validation, test, strict=True)):
+        ensemble.update = 1_000 * update
+        ensemble.note({"validation": torch.tensor(v), "test": torch.tensor(t), "sparsity": torch.tensor(v)})
+        ensemble.failed[3] = 1
+    return ensemble
+
+
+def test_members_are_judged_at_their_best_validation_error() -> None:
+    found = outcome(noted(), LIMITS)
+    assert found["best"] == [1_000, 2_000, 2_000, 0]
+    assert found["test"] == pytest.approx([0.9, 5.0, 20.0, 50.0])
+    assert found["solved"] == {
+        "stated": [True, False, False, False],
+        "published": [True, True, False, False],
+    }
+    # The first update below the threshold, best or not; the last member had failed by then.
+    assert found["solved_at"]["stated"] == [1_000, 1_000, 0, -1]
+    assert found["sparsity"] == pytest.approx([1.0, 1.0, 1.0, 9.0])
+    assert found["failed"] == [-1, -1, -1, 1]
+
+
+def test_rows_of_blocks_put_together() -> None:
+    found = outcome(noted(), LIMITS)
+    assert together([found, found])["solved"]["stated"] == [True, False, False, False] * 2
+    rows = {
+        r["metric"]: r for r in solved_rows("nau", "addition", "published", [found, found], 7, (0.88, 8e4))
+    }
+    wilson = stats.binomtest(4, 8).proportion_ci(method="wilson")
+    success = rows["success"]
+    assert (success["value"], success["low"], success["high"]) == (0.5, wilson.low, wilson.high)
+    assert (success["n"], success["paper"], success["trained"]) == (8, 0.88, 7)
+    assert rows["success (stated threshold)"]["value"] == 0.25
+    assert rows["updates"]["value"] == 1_000
+    assert rows["updates"]["n"] == 4
+    assert rows["nan"]["value"] == 2
+    assert rows["sparsity"]["value"] == 1.0
+
+
+def rates(**solved: int) -> list[dict[str, object]]:
+    rows = []
+    for model, successes in solved.items():
+        result = {
+            "test": [0.0] * 100,
+            "failed": [-1] * 100,
+            "solved": {name: [True] * successes + [False] * (100 - successes) for name in LIMITS},
+            "solved_at": {name: [5] * 100 for name in LIMITS},
+        }
+        printed = RECURRENT[model]["addition"]
+        rows += solved_rows(model, "addition", "published", [result], 1, printed)
+    return rows
+
+
+def test_the_papers_proportion_test() -> None:
+    """96 against 88 and 67 against 34 of 100: the paper says 0.03 and 3e-6."""
+    (claim,) = beats(rates(mclstm=96, nau=88), "mclstm", "nau", "addition")
+    assert round(claim["p"], 2) == 0.03
+    assert claim["holds"]
+    (claim,) = beats(rates(mclstm=67, nau=34), "mclstm", "nau", "addition")
+    assert f"{claim['p']:.0e}" == "3e-06"
+    (claim,) = beats(rates(mclstm=34, nau=67), "mclstm", "nau", "addition")
+    assert claim["p"] > 0.9999
+    assert not claim["holds"]
+    assert beats(rates(mclstm=96), "mclstm", "nau", "addition") == []
+
+
+def test_a_rate_is_reached_by_its_interval() -> None:
+    assert reaches(rates(mclstm=93), "mclstm", "addition")[0]["holds"]
+    assert not reaches(rates(mclstm=80), "mclstm", "addition")[0]["holds"]
+
+
+def test_errors_are_averaged_over_runs_that_converged() -> None:
+    values = np.array([1.0, 2.0, 4.0, math.nan, math.inf])
+    mse, failed = error_rows("nau", "count", values, 7)
+    t = stats.t.ppf(0.975, 2) * stats.sem([1.0, 2.0, 4.0])
+    assert mse["value"] == pytest.approx(7 / 3)
+    assert (mse["low"], mse["high"]) == pytest.approx((7 / 3 - t, 7 / 3 + t))
+    assert (mse["n"], mse["runs"], failed["value"], failed["paper"]) == (3, 5, 2, 24)
+
+
+def test_models_are_compared_seed_by_seed() -> None:
+    ours, _ = error_rows("mclstm", "count", np.arange(1.0, 9.0), 7)
+    theirs, _ = error_rows("nau", "count", np.append(np.arange(2.0, 8.0), math.nan), 7)
+    found = lower(ours, theirs, "below")
+    expected = stats.wilcoxon(np.arange(1.0, 7.0), np.arange(2.0, 8.0), alternative="less").pvalue
+    assert found["p"] == pytest.approx(expected)
+    assert found["test"] == "Wilcoxon test, 6 pairs"
+    assert found["holds"]
+    claims = addition.claims([ours, theirs])
+    assert [c["claim"] for c in claims] == [
+        "mclstm, count: the error is at most the paper's 0.6",
+        "mclstm, count: the error is below that of nau",
+    ]
+
+
+def test_tables_show_seeds_and_updates() -> None:
+    rows = rates(mclstm=96, nau=88)
+    table = success_table(rows)
+    assert "| 96 % (90 to 98) | 5" in table
+    assert table.splitlines()[2].endswith("| 100 × 1         |")
+    assert "published" not in detail_table(rows)
+    errors = error_rows("nau", "count", np.array([1.0, 2.0, math.nan]), 7_900)
+    assert "3 × 7.9e3" in error_table(errors)
+    assert error_table(errors).splitlines()[-1].split("|")[3].strip() == "1"
+
+
+def test_the_papers_tables_are_whole() -> None:
+    assert all(len(by_regime) == 5 for by_regime in ADDITION.values())
+    assert set(RECURRENT["mclstm"]) == set(STATIC["mcfc"]) == {"addition", "subtraction", "multiplication"}
