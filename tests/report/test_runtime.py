@@ -171,9 +171,10 @@ def test_the_figure_shows_candidates_limit_and_sweeps() -> None:
     figure = draw(content())
     assert len(figure.axes) == 2 + 6
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(MODELS[::-1])
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend == ["forward", "limit, forward", "forward+backward", "limit, forward+backward"]
-    assert "mclstm-native, 1.30" in [t.get_text() for t in figure.axes[3].get_legend().get_texts()]
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [85.0, 340.0], "operations at 100 GFLOP/s"
+    assert [text.get_text() for text in figure.axes[3].texts] == ["1.30"]
+    assert [label.get_text() for label in figure.axes[3].get_xticklabels()] == ["2", "4", "8"]
 
 
 def test_a_figure_of_nothing_is_still_a_file(tmp_path: Path) -> None:
