@@ -262,3 +262,66 @@ def test_what_cannot_be_used_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         run()
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("lengths", [None, [5, 0, 3, 1, 5, 5, 2, 4, 5]], ids=["whole", "lengths"])
+@pytest.mark.parametrize("members", [None, 3])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["hydrology", "static", "sees-aux"])
+def test_the_last_step_is_that_of_the_sequence(
+    name: str, backend: str, members: int | None, lengths: list[int] | None
+) -> None:
+    redistribution = "dynamic" if name == "hydrology" else "static"
+    layer = build(name, members=members, redistribution=redistribution, backend=backend)
+    x, a, s = inputs(batch=9)
+    h, c = layer(x, a, static=s, lengths=lengths)
+    final = torch.tensor(lengths or 9 * [5]).sub(1).clamp(min=0)
+    h = h[..., final, torch.arange(9), :]
+    h_last, c_last = layer.last(x, a, static=s, lengths=lengths)
+    assert torch.equal(h_last, h)
+    assert torch.equal(c_last, c)
+    weight = torch.randn_like(h)
+    both = [(weight * h_).sum() + c_.square().sum() for h_, c_ in ((h, c), (h_last, c_last))]
+    wanted, found = (torch.autograd.grad(loss, list(layer.parameters())) for loss in both)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_derivatives_of_the_last_step(backend: str) -> None:
+    layer = build("static", cells=2, members=2, backend=backend, batch_first=True)
+    x, a, s = inputs(steps=2, batch=3)
+    x, a = (value.transpose(0, 1).requires_grad_() for value in (x, a))
+    assert gradcheck(lambda x, a: layer.last(x, a, static=s), (x, a))
+    assert gradgradcheck(lambda x, a: layer.last(x, a, static=s), (x, a))
+    h, c = layer.last(x[:, :0], a[:, :0], static=s)
+    assert h.shape == c.shape == (2, 3, 2)
+    assert not h.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
+@pytest.mark.parametrize("redistribution", ["static", "identity"])
+@pytest.mark.parametrize("batch", [1, 5, 300])
+def test_gates_that_all_samples_share(redistribution: str, norm: str, batch: int, dtype: torch.dtype) -> None:
+    """The same auxiliary inputs for all samples, seen as such by the kernel, and as if they differed."""
+    layer = MCLSTM(
+        3, 2, 4, redistribution=redistribution, redistribution_norm=norm, input_norm=norm, members=2,
+        gates_see=("aux",), stay=None, backend="native", dtype=dtype,
+    )  # fmt: skip
+    shaken(layer)
+    x, a = torch.rand(2, 19, 3, batch, dtype=dtype).mT.requires_grad_(), torch.randn(19, 1, 2, dtype=dtype)
+    weight_h, weight_c = torch.randn(2, 19, batch, 4, dtype=dtype), torch.randn(2, 20, batch, 4, dtype=dtype)
+    found = []
+    for shared in (a.expand(19, batch, 2), a.repeat(1, batch, 1), a.repeat(1, batch, 1).requires_grad_()):
+        h, c = layer.trajectory(x, shared)
+        loss = (weight_h * h).sum() + (weight_c * c).sum()
+        found.append([h, c, *torch.autograd.grad(loss, [x, *layer.parameters()])])
+    layer.backend = "reference"
+    h, c = layer.trajectory(x, a.expand(19, batch, 2))
+    loss = (weight_h * h).sum() + (weight_c * c).sum()
+    exact = [h, c, *torch.autograd.grad(loss, [x, *layer.parameters()])]
+    for some in found:
+        for one, other in zip(some, exact, strict=True):
+            size = other.abs().max().item()
+            torch.testing.assert_close(one, other, rtol=0, atol=2e3 * torch.finfo(dtype).eps * max(size, 1.0))

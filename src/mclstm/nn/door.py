@@ -14,6 +14,8 @@ from mclstm.nn.values import like_weights, require_tensor, require_values
 
 __all__ = ["Arranged", "Layout", "arrange"]
 
+STEPS = ("member", "step", "sample", "input")
+
 
 class Layout(NamedTuple):
     """How the caller's tensors lie, so that results are handed back the same way."""
@@ -95,21 +97,20 @@ def arrange(
     valid = None if lengths is None else _valid(lengths, steps, batch, x.device)
     if valid is not None:
         x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
-    c0 = _first_state(c0, gates, batch, layout)
-    places = ("member", "step", "sample", "input")
-    require_values("x", x, places, negative=gates.form.signed)
-    require_values("a", a, places, negative=True)
+    require_values("x", x, STEPS, negative=gates.form.signed)
+    require_values("a", a, STEPS, negative=True)
     require_values("static", s, ("member", "sample", "input"), negative=True)
-    require_values("c0", c0, ("member", "sample", "cell"), negative=gates.form.signed)
+    c0 = _first_state(c0, gates, batch, layout)
     x, a, s, c0 = layout.led(x, 3), layout.led(a, 3), layout.led(s, 2), layout.led(c0, 2)
     return Arranged(x, a, s, c0, valid, layout)
 
 
 def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -> Tensor:
-    expected = "(T, {0})" if layout.unbatched else "(B, T, {0})" if layout.batch_first else "(T, B, {0})"
-    expected, each = expected.format(size), layout.members is not None and value.dim() == 4
+    each = layout.members is not None and value.dim() == 4
     wanted_dim = 2 if layout.unbatched else 4 if each else 3
     if value.dim() != wanted_dim or value.shape[-1] != size or (each and len(value) != layout.members):
+        dims = "(T, {0})" if layout.unbatched else "(B, T, {0})" if layout.batch_first else "(T, B, {0})"
+        expected = dims.format(size)
         more = (
             "" if layout.members is None else f", shared by all members, or ({layout.members}, {expected[1:]}"
         )
@@ -142,7 +143,9 @@ def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) ->
         return gates.first_state(batch)
     require_rows("c0", c0, (batch, gates.hidden_size), layout, "give the stored mass of every cell")
     value = like_weights("c0", c0, gates.b_o)
-    return value.unsqueeze(0) if layout.unbatched else value
+    value = value.unsqueeze(0) if layout.unbatched else value
+    require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.signed)
+    return value
 
 
 def require_rows(name: str, value: Tensor, rows: tuple[int, int], layout: Layout, remedy: str) -> None:

@@ -1,7 +1,7 @@
 """What every module asks of a tensor it is given, and the one sentence said about anything else."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -46,8 +46,8 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
     """
     if value.is_meta or torch.compiler.is_compiling() or value.numel() == 0:
         return
-    least, most = torch.aminmax(in_memory_order(value.detach()))  # one pass; NaN comes through
-    if bool((most < torch.inf) & (least > -torch.inf if negative else least >= 0)):
+    least, most = torch.aminmax(_as_stored(value.detach()))  # one pass over the values; NaN comes through
+    if most.item() < torch.inf and least.item() >= (-sys.float_info.max if negative else 0.0):
         return
     bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
     place = tuple(bad.nonzero()[0].tolist())
@@ -59,16 +59,18 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
     raise NotFiniteError(f"{name} is {value[place].item()} at {named}; it must be {expected}: {remedy}.")
 
 
-def in_memory_order(value: Tensor) -> Tensor:
-    """The same numbers, dimensions by stride: a reduction over a permuted tensor would copy it first."""
-    return value.permute(sorted(range(value.dim()), key=value.stride, reverse=True))
+def _as_stored(value: Tensor) -> Tensor:
+    """The same values in the order of memory, those that are seen several times once: nothing is copied."""
+    if value.is_contiguous():
+        return value
+    for dim in range(value.dim() - 1, -1, -1):
+        value = value.select(dim, 0) if value.stride(dim) == 0 else value
+    strides = value.stride()
+    return value.permute(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
-@contextmanager
-def full_precision(device: torch.device) -> Iterator[None]:
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
     """Autocast off: gates normalised in half precision would leak a thousandth of the mass a step."""
-    if torch.amp.is_autocast_available(device.type):
-        with torch.autocast(device.type, enabled=False):
-            yield
-    else:
-        yield
+    if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

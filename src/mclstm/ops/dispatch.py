@@ -19,9 +19,14 @@ from mclstm.ops import recompute, reference
 from mclstm.ops.native import operator
 from mclstm.ops.reference import Form, Weights
 
-__all__ = ["BACKENDS", "sequence"]
+__all__ = ["BACKENDS", "last", "sequence"]
 
 Backend = Callable[[Tensor, Tensor, Tensor, Tensor, Weights, Form, Tensor | None], tuple[Tensor, Tensor]]
+
+
+def transformed() -> bool:
+    """Whether a transform of `torch.func` is at work."""
+    return bool(torch._C._are_functorch_transforms_active())
 
 
 def fastest(
@@ -32,8 +37,7 @@ def fastest(
     x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last led
     by E with members
     """
-    transformed = torch._C._are_functorch_transforms_active()
-    chosen = reference.sequence if transformed else operator.sequence
+    chosen = reference.sequence if transformed() else operator.sequence
     return chosen(x, a, s, c0, weights, form, valid)
 
 
@@ -63,3 +67,34 @@ def sequence(
     along E (stride 0): no backend copies it, and its gradient is the sum over the members.
     """
     return BACKENDS[backend](x, a, s, c0, weights, form, valid)
+
+
+def last(
+    backend: str,
+    x: Tensor,
+    a: Tensor,
+    s: Tensor,
+    c0: Tensor,
+    weights: Weights,
+    form: Form,
+    valid: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Outflow h (B, K) of each sequence's last step and cells c (B, K) after it; arguments as `sequence`'s.
+
+    The kernel then neither stores what flowed out before nor looks for gradients of it.
+    """
+    if valid is None and backend in ("auto", "native") and not transformed():
+        found = operator.last(x, a, s, c0, weights, form)
+        if found is not None:
+            return found
+    h, c = sequence(backend, x, a, s, c0, weights, form, valid)
+    return ended(h, valid) if x.shape[-3] else torch.zeros_like(c0), c.select(-3, -1)
+
+
+def ended(h: Tensor, valid: Tensor | None) -> Tensor:
+    """What flowed out in the last step that counts: h (T, B, K), led by E or not, valid (T, B) -> (B, K)."""
+    if valid is None:
+        return h.select(-3, -1)
+    final = (valid.sum(dim=0) - 1).clamp(min=0).view(1, -1, 1)
+    shape = (*h.shape[:-3], 1, *h.shape[-2:])
+    return h.gather(-3, final.expand(shape)).squeeze(-3)

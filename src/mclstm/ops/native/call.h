@@ -19,8 +19,9 @@ struct Call {
     int64_t form;                              // of R; 0: identity, 1: static, 2: dynamic
     int64_t input_norm, cell_norm;             // 0: softmax, 1: sigmoid, 2: relu
     int64_t sees_state, sees_mass, is_signed;
+    int64_t last;                              // 1: h, dh and dc are of the last step only, (E, B, K)
     int64_t threads;
-    View x, a, s, c0;                          // of s and c0 the step means nothing
+    View x, a, s, c0;                          // what is the same at every step, such as s and c0, has a stride of 0 there
     View h, c;                                 // (E, T, B, K), (E, T + 1, B, K); the way back reads c only
     View dh, dc, dx, da, ds, dc0;
     const void *W_i, *b_i, *W_o, *b_o, *W_r, *B_r;  // contiguous, (E, M, K, F), (E, M, K), (E, K, F), (E, K), (E, K, K, F), (E, K, K)

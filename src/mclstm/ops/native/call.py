@@ -35,62 +35,55 @@ class Problem(NamedTuple):
     valid: Tensor | None  # (T, B) bool
 
 
-def forward(given: Problem, form: Form) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K) and cells c (T + 1, B, K), led by E as the problem is."""
-    h, c = empty_results(given)
-    _run("mclstm_forward", given, form, [_view(h), _view(c), *6 * [NOTHING]], [None] * 6)
+def forward(given: Problem, form: Form, last: bool = False) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K), or (B, K) of the `last` step, and cells c (T + 1, B, K), led by E or not."""
+    h, c = empty_results(given, last)
+    _run("mclstm_forward", given, form, last, (h, c, *6 * (None,)), 6 * (None,))
     return h, c
 
 
 def backward(
-    given: Problem, form: Form, wanted: list[bool], c: Tensor, dh: Tensor | None, dc: Tensor | None
-) -> list[Tensor]:
-    """Gradients of the first ten tensors; empty ones where there is no tensor or, of the first four, no wish.
+    given: Problem,
+    form: Form,
+    wanted: Sequence[bool],
+    c: Tensor,
+    dh: Tensor | None,
+    dc: Tensor | None,
+    last: bool = False,
+) -> list[Tensor | None]:
+    """Gradients of the first ten tensors; None where there is no tensor or, of the first four, no wish.
 
-    c, dc: (T + 1, B, K) · dh: (T, B, K), led by E as the problem is
+    c, dc: (T + 1, B, K) · dh: (T, B, K), led by E as the problem is; dc and dh (B, K) of the `last` step
     """
     found = empty_gradients(given, wanted)
-    dx, da, ds, dc0, *weights = (value if value.numel() else None for value in found)
-    views = [NOTHING, _view(c), _view(dh), _view(dc), _view(dx), _view(da), _once(ds), _once(dc0)]
-    _run("mclstm_backward", given, form, views, weights)
+    _run("mclstm_backward", given, form, last, (None, c, dh, dc, *found[:4]), found[4:])
     return found
 
 
-def empty_results(given: Problem) -> tuple[Tensor, Tensor]:
+def empty_results(given: Problem, last: bool = False) -> tuple[Tensor, Tensor]:
     """h and c, samples beside each other in memory, as they are in the kernel's vectors."""
     *lead, batch, cells = given.c0.shape
     steps = given.x.shape[-3]
-    h, c = (given.c0.new_empty(*lead, count, cells, batch).mT for count in (steps, steps + 1))
+    outflows = lead if last else [*lead, steps]
+    h, c = (given.c0.new_empty(*some, cells, batch).mT for some in (outflows, [*lead, steps + 1]))
     return h, c
 
 
-def empty_gradients(given: Problem, wanted: list[bool]) -> list[Tensor]:
-    """Room for the gradients of the first ten tensors."""
-    some = [*wanted[:4], *(value is not None for value in given[4:10])]
-    pairs = zip(given[:10], some, strict=True)
-    return [given.x.new_empty(value.shape if want and value is not None else 0) for value, want in pairs]
-
-
-def _view(value: Tensor | None) -> tuple[int, ...]:
-    """`struct View` of a tensor (T, B, N) or (E, T, B, N)."""
-    if value is None:
-        return NOTHING
-    strides = value.stride()
-    return (value.data_ptr(), *strides) if len(strides) == 4 else (value.data_ptr(), 0, *strides)
-
-
-def _once(value: Tensor | None) -> tuple[int, ...]:
-    """`struct View` of a tensor (B, N) or (E, B, N), the same at every step."""
-    if value is None:
-        return NOTHING
-    *member, sample, entry = value.stride()
-    return (value.data_ptr(), *(member or (0,)), 0, sample, entry)
+def empty_gradients(given: Problem, wanted: Sequence[bool]) -> list[Tensor | None]:
+    """Room for the gradients of the first ten tensors, as `backward` returns them."""
+    pairs = zip(given[:4], wanted, strict=False)
+    inputs = [torch.empty_like(value) if want else None for value, want in pairs]
+    return inputs + [None if value is None else value.new_empty(value.shape) for value in given[4:10]]
 
 
 def _run(
-    name: str, given: Problem, form: Form, views: list[tuple[int, ...]], grads: Sequence[Tensor | None]
+    name: str,
+    given: Problem,
+    form: Form,
+    last: bool,
+    moving: Sequence[Tensor | None],  # h, c, dh, dc, dx, da, ds, dc0
+    grads: Sequence[Tensor | None],  # of the six weights
 ) -> None:
-    """views: of h, c, dh, dc, dx, da, ds, dc0 · grads: of the six weights, contiguous."""
     kernel = library()
     assert kernel is not None
     x, a, s, c0, *weights, mask, valid = given
@@ -105,10 +98,17 @@ def _run(
     values: list[int] = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
     values += [x.dtype == torch.float64, FORMS[form.redistribution], NORMS[form.input_norm]]
     values += [NORMS[form.redistribution_norm], "state" in form.gates_see, "mass" in form.gates_see]
-    values += [form.signed, threads]
-    for view in (_view(x), _view(a), _once(s), _once(c0), *views):
-        values += view
+    values += [form.signed, last, threads]
+    for value in (x, a, s, c0, *moving):
+        values += NOTHING if value is None else _view(value, bool(lead))
     values += [0 if value is None else value.data_ptr() for value in (*arrays, *grads)]
     call = array("q", values)
     if getattr(kernel, name)(call.buffer_info()[0]) != 0:
         raise MemoryError("The native kernel found no memory for a tile; use a smaller batch.")
+
+
+def _view(value: Tensor, members: bool) -> tuple[int, ...]:
+    """`struct View` of a tensor (B, N) or (T, B, N), led by E or not; what has no T, every step sees."""
+    *lead, sample, entry = value.stride()
+    member, *step = lead if members else (0, *lead)
+    return value.data_ptr(), member, *(step or (0,)), sample, entry

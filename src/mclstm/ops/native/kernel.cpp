@@ -4,6 +4,9 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "philox.h"
 #include "small.h"
@@ -60,6 +63,19 @@ void run(const Call &call, bool backward) {
     for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
+// Fresh memory comes in pages of 4 KB, with a fault for each; very large results, which no allocator keeps for the next call, ask
+// for large pages before they are touched.
+template <class T>
+void large_pages(const View &view, Index steps, const Call &call) {
+#if defined(__linux__)
+    const Index page = Index(1) << 21, least = Index(1) << 25;
+    const Index last = (call.E - 1) * view.member + (steps - 1) * view.step + (call.B - 1) * view.sample + (call.K - 1) * view.entry;
+    const uintptr_t from = (reinterpret_cast<uintptr_t>(view.data) + page - 1) / page * page;
+    const uintptr_t to = (reinterpret_cast<uintptr_t>(view.data) + uintptr_t(last + 1) * sizeof(T)) / page * page;
+    if (view.data && from + least < to) madvise(reinterpret_cast<void *>(from), to - from, MADV_HUGEPAGE);
+#endif
+}
+
 template <class T, int W>
 void chosen(const Call &call, bool backward) {
     if (Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
@@ -69,6 +85,7 @@ void chosen(const Call &call, bool backward) {
 
 template <class T>
 int guarded(const Call &call, bool backward) {
+    if (!backward) large_pages<T>(call.h, call.T, call), large_pages<T>(call.c, call.T + 1, call);
     try {
         call.B > Lanes<T>::V ? chosen<T, 2>(call, backward) : chosen<T, 1>(call, backward);
         return 0;

@@ -11,7 +11,7 @@ __all__ = ["Status", "library", "status"]
 
 # The fields of `struct Call` in call.h, in its order; all of them are eight bytes wide.
 SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "input_norm", "cell_norm")
-SIGHTS = ("sees_state", "sees_mass", "is_signed", "threads")
+SIGHTS = ("sees_state", "sees_mass", "is_signed", "last", "threads")
 VIEWS = ("x", "a", "s", "c0", "h", "c", "dh", "dc", "dx", "da", "ds", "dc0")
 STRIDES = ("data", "member", "step", "sample", "entry")
 WEIGHTS = ("W_i", "b_i", "W_o", "b_o", "W_r", "B_r")
@@ -38,6 +38,7 @@ def status() -> Status:
     return _search(SOURCE.parent)[1]
 
 
+@cache
 def library() -> ctypes.CDLL | None:
     """The loaded kernel, or None."""
     return _search(SOURCE.parent)[0]

@@ -1,6 +1,7 @@
 """The kernel as a torch operator: gradients, fake tensors, and plain operations for second derivatives."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form, Weights
 from mclstm.ops.stacked import covered, stack
 
-__all__ = ["runs", "sequence"]
+__all__ = ["last", "runs", "sequence"]
 
 KINDS = ("dynamic", "static", "identity")
 
@@ -23,25 +24,30 @@ def runs(form: Form, x: Tensor) -> bool:
     return fits and form.redistribution in KINDS and covered(form) and library() is not None
 
 
-def plain_again(given: Problem, form: Form) -> tuple[Tensor, Tensor]:
+def plain_again(given: Problem, form: Form, last: bool) -> tuple[Tensor, Tensor]:
     """The same in plain operations, whose derivatives have derivatives."""
     x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid = given
     weights = Weights(W_i, b_i, W_o, b_o, W_r, None, B_r, mask, None)
     h, c = manual.forward(stack(x, a, s, c0, weights, form, valid), form)
-    return (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
+    h, c = (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
+    return (h.select(-3, -1), c.select(-3, -1)) if last else (h, c)
 
 
 def differentiate(
-    given: Problem, form: Form, wanted: list[bool], c: Tensor, dh: Tensor | None, dc: Tensor | None
+    given: Problem,
+    form: Form,
+    last: bool,
+    wanted: Sequence[bool],
+    c: Tensor,  # (T + 1, B, K), led by E with members
+    dh: Tensor | None,  # (T, B, K), or (B, K) of the last step
+    dc: Tensor | None,  # (T + 1, B, K), or (B, K) of the last step
 ) -> list[Tensor | None]:
-    """Gradients of the first ten tensors of a problem, None for those that are not wanted.
-
-    c, dc: (T + 1, B, K) · dh: (T, B, K), led by E with members
-    """
+    """Gradients of the first ten tensors of a problem, None for those that are not wanted."""
     if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-        return recompute.again(lambda: plain_again(given, form), given[:10], dh, dc)
-    found = native_backward(*given, json.dumps(form), wanted, c, dh, dc) if traced(c) else None
-    found = backward(given, form, wanted, c, dh, dc) if found is None else found
+        return recompute.again(lambda: plain_again(given, form, last), given[:10], dh, dc)
+    if not traced(c):
+        return backward(given, form, wanted, c, dh, dc, last)
+    found = native_backward(*given, json.dumps(form), list(wanted), c, dh, dc)
     return [value if want else None for value, want in zip(found, wanted, strict=True)]
 
 
@@ -49,19 +55,24 @@ class Fused(torch.autograd.Function):
     """The kernel called straight away: registered operators cost more than a small model's whole update."""
 
     @staticmethod
-    def forward(ctx: Any, form: Form, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
-        given = Problem(*tensors)  # type: ignore[arg-type]
-        h, c = forward(given, form)
-        ctx.form = form
+    def forward(ctx: Any, form: Form, last: bool, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
+        h, c = forward(Problem(*tensors), form, last)  # type: ignore[arg-type]
+        ctx.form, ctx.last = form, last
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, c)
-        return h, c
+        return h, c.select(-3, -1).clone() if last else c
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         *tensors, c = ctx.saved_tensors
-        wanted = list(ctx.needs_input_grad[1:11])
-        return None, *differentiate(Problem(*tensors), ctx.form, wanted, c, *grads), None, None
+        wanted = ctx.needs_input_grad[2:12]
+        return (
+            None,
+            None,
+            *differentiate(Problem(*tensors), ctx.form, ctx.last, wanted, c, *grads),
+            None,
+            None,
+        )
 
 
 def traced(x: Tensor) -> bool:
@@ -113,7 +124,7 @@ def native_backward(
 ) -> list[Tensor]:
     """Gradients of the first ten tensors; empty ones where there is no tensor or no wish for its gradient."""
     given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
-    return backward(given, Form(*json.loads(form)), wanted, c, dh, dc)
+    return filled(given, backward(given, Form(*json.loads(form)), wanted, c, dh, dc))
 
 
 @native_sequence.register_fake
@@ -123,7 +134,13 @@ def _(*inputs: Any) -> tuple[Tensor, Tensor]:
 
 @native_backward.register_fake
 def _(*inputs: Any) -> list[Tensor]:
-    return empty_gradients(Problem(*inputs[:12]), inputs[13])
+    given = Problem(*inputs[:12])
+    return filled(given, empty_gradients(given, inputs[13]))
+
+
+def filled(given: Problem, found: list[Tensor | None]) -> list[Tensor]:
+    """An operator cannot return None: empty tensors stand for it."""
+    return [given.x.new_empty(0) if value is None else value for value in found]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -136,7 +153,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 def _differentiate(ctx: Any, dh: Tensor | None, dc: Tensor | None) -> tuple[Tensor | None, ...]:
     *tensors, c = ctx.saved_tensors
     wanted, form = list(ctx.needs_input_grad[:10]), Form(*json.loads(ctx.form))
-    return *differentiate(Problem(*tensors), form, wanted, c, dh, dc), None, None, None
+    return *differentiate(Problem(*tensors), form, False, wanted, c, dh, dc), None, None, None
 
 
 native_sequence.register_autograd(_differentiate, setup_context=_keep)
@@ -152,12 +169,32 @@ def sequence(
     """
     if not runs(form, x):
         return recompute.sequence(x, a, s, c0, weights, form, valid)
-    if "aux" not in form.gates_see:
-        a, s = a[..., :0], s[..., :0]
-    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
-    given = (x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
+    given = problem(x, a, s, c0, weights, form, valid)
     if traced(x):
         h, c = native_sequence(*given, json.dumps(form))
     else:
-        h, c = Fused.apply(form, *given)  # type: ignore[no-untyped-call]
+        h, c = Fused.apply(form, False, *given)  # type: ignore[no-untyped-call]
     return h, c
+
+
+def last(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form
+) -> tuple[Tensor, Tensor] | None:
+    """Outflow h (B, K) of the last step and cells c (B, K) after it; None where the kernel does not run.
+
+    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K), all of them, and the results, led by E with members
+    """
+    if not runs(form, x) or traced(x) or x.shape[-3] == 0:
+        return None
+    h, c = Fused.apply(form, True, *problem(x, a, s, c0, weights, form, None))  # type: ignore[no-untyped-call]
+    return h, c
+
+
+def problem(
+    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None
+) -> Problem:
+    """What the kernel takes, shapes as those of `sequence`."""
+    if "aux" not in form.gates_see:
+        a, s = a[..., :0], s[..., :0]
+    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
+    return Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)

@@ -182,11 +182,12 @@ class Small {
         read(p.a, t, p.A, z, F);
         read(p.x, t, M, u, M + K);
         read(p.c, t, K, c, K);
-        if (p.dh.data) read(p.dh, t, K, dh, K);
+        if (p.last && t == p.T - 2) dh.clear();
+        if (p.dh.data && (!p.last || t == p.T - 1)) read(p.dh, t, K, dh, K);
         for (Index b = 0; b < blocks(); ++b) block_back(t, b);
         if (p.dx.data) write(q, M + K, M, p.dx, t);
         if (p.da.data) write(dz, F, p.A, p.da, t);
-        if (!p.dc.data) return;
+        if (!p.dc.data || p.last) return;
         read(p.dc, t, K, m, K);
         for (Index k = 0; k < blocks() * K * W; ++k) dc.at(0)[k] += m.at(0)[k];
     }

@@ -184,12 +184,13 @@ class Uniform {
     void step_back(Index t) {
         read(p.x, t, M, u);
         read(p.c, t, K, c);
-        if (p.dh.data) read(p.dh, t, K, dh);
+        if (p.last && t == p.T - 2) dh.clear();
+        if (p.dh.data && (!p.last || t == p.T - 1)) read(p.dh, t, K, dh);
         sums.clear();
         for (Index b = 0; b < blocks(); ++b) block_back(t, b);
         for (Index k = 0; k < rows_; ++k) dgates[t * rows_ + k] += total_of<T>(sums.at(k * V)[0]);
         if (p.dx.data) write(q, M, p.dx, t);
-        if (!p.dc.data) return;
+        if (!p.dc.data || p.last) return;
         read(p.dc, t, K, m);
         for (Index k = 0; k < blocks() * K * W; ++k) dc.at(0)[k] += m.at(0)[k];
     }

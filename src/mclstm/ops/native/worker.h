@@ -250,7 +250,7 @@ class Worker {
         read(p.c, t, p.K, c);
         prepare(t);
         for (Buffer<T> *sums : {&m, &dh, &dz}) sums->clear();
-        if (p.dh.data) read(p.dh, t, p.K, dh);
+        if (p.dh.data && (!p.last || t == p.T - 1)) read(p.dh, t, p.K, dh);
         keep_live(p.K, dh, p.K * N);
         single_ ? line_up() : transpose(z, F, zT, columns_ * V);
         for (Index b = 0; b < blocks_; ++b) {
@@ -273,7 +273,7 @@ class Worker {
         for (Index b = 0; b < blocks_; ++b)
             for (int w = 0; w < W; ++w) cells_back(b, w);
         store_inputs(t);
-        if (!p.dc.data) return;
+        if (!p.dc.data || p.last) return;
         dh.clear();
         read(p.dc, t, p.K, dh);
         for (Index k = 0; k < blocks_ * p.K * W; ++k) dc.at(0)[k] += dh.at(0)[k];
