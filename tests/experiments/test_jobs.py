@@ -12,7 +12,7 @@ import pytest
 
 from experiments.working import calls, count
 from mclstm.errors import CheckpointError, DataError, Interrupted, StorageError
-from mclstm.experiments.jobs import Job, run_jobs
+from mclstm.experiments.jobs import Job, kept_results, run_jobs
 from mclstm.experiments.locks import locked
 from mclstm.experiments.watch import Stop, Watch, lines, look
 
@@ -26,6 +26,22 @@ def test_finished_jobs_are_kept_and_never_run_again(tmp_path: Path) -> None:
     assert first["model/seeds-1"] == {"sum": 15, "bad": None}
     assert run_jobs(jobs(3), tmp_path, quiet=True).keys() == first.keys() | {"model/seeds-2"}
     assert [calls(tmp_path, job.name) for job in jobs(3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_somebody_can_look_after_every_job(tmp_path: Path, workers: int) -> None:
+    """Results are kept before that: whoever writes tables meanwhile finds them."""
+    seen: list[int] = []
+    run_jobs(
+        jobs(3),
+        tmp_path,
+        workers=workers,
+        quiet=True,
+        after=lambda: seen.append(len(kept_results(jobs(3), tmp_path))),
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == 3
+    assert len(seen) == 3 or workers == 2  # two may end at once
 
 
 def test_a_goal_can_be_raised_but_not_lowered(tmp_path: Path) -> None:
