@@ -20,7 +20,11 @@ SIZES = Sizes(B=5, T=7, M=1, A=2, S=3, K=20)
 FORMS: dict[str, tuple[Sizes, GateOptions]] = {
     "hydrology": (SIZES, HYDROLOGY),
     "published": (SIZES, PUBLISHED),
-    "recurrent arithmetic": (SIZES._replace(M=3, S=0), TASKS["recurrent arithmetic, K = 2"].options),
+    "constant R": (SIZES._replace(M=3, S=0), TASKS["recurrent arithmetic, K = 2"].options),
+    "several inputs": (
+        SIZES._replace(M=3, S=0),
+        TASKS["recurrent arithmetic, K = 3, time-dependent R"].options,
+    ),
     "addition": (SIZES._replace(S=0), TASKS["addition, K = 10"].options),
 }
 

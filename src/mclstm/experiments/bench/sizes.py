@@ -59,12 +59,13 @@ HYDROLOGY: GateOptions = {
 # What the paper's runtime table was made with: its default gates, softmax of auxiliary inputs and state.
 PUBLISHED: GateOptions = {"gates_see": ("aux", "state")}
 
+# The models of the paper's arithmetic: a constant R; and one whose R depends on time.
+CONSTANT: GateOptions = {"redistribution": "static"}
 TASKS: dict[str, Task] = {
-    "recurrent arithmetic, K = 2": Task(Sizes(128, 10, 10, 1, 0, 2), {}),
-    "recurrent arithmetic, K = 3": Task(Sizes(128, 10, 10, 1, 0, 3), {}),
-    "addition, K = 10": Task(
-        Sizes(128, 100, 1, 1, 0, 10), {"redistribution": "static", "gates_see": ("aux",)}
-    ),
+    "recurrent arithmetic, K = 2": Task(Sizes(128, 10, 10, 1, 0, 2), CONSTANT),
+    "recurrent arithmetic, K = 3": Task(Sizes(128, 10, 10, 1, 0, 3), CONSTANT),
+    "recurrent arithmetic, K = 3, time-dependent R": Task(Sizes(128, 10, 10, 1, 0, 3), {}),
+    "addition, K = 10": Task(Sizes(128, 100, 1, 1, 0, 10), {**CONSTANT, "gates_see": ("aux",)}),
 }
 
 
