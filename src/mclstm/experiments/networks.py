@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from mclstm.baselines import Linear
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty
 from mclstm.nn.layer import MCLSTM
+from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm.tasks.protocols import Protocol, switched
 
 __all__ = [
@@ -92,8 +93,9 @@ class MassConserving(nn.Module):
         return None if self.first is None else self.first.unsqueeze(1).expand(-1, x.shape[-2], -1)
 
     def _predicted(self, h: Tensor) -> Tensor:
-        # An unconstrained initial state can make outflows negative, of which no product can be learned.
-        y: Tensor = self.head(h if self.first is None else h.clamp(min=0.0))
+        # An unconstrained initial state can make outflows negative, of which there is no logarithm.
+        product = self.first is not None and isinstance(self.head, MultiplicativeMCFC)
+        y: Tensor = self.head(h.clamp(min=0.0) if product else h)
         return y
 
 
