@@ -9,11 +9,12 @@ from torch import Tensor
 
 from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form
+from mclstm.ops.stacked import row_kinds
 
 __all__ = ["Problem", "backward", "empty_gradients", "empty_results", "forward"]
 
 FORMS = {"identity": 0, "static": 1, "dynamic": 2}
-NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2}
+NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2, "plain": 3, "linear": 4}
 WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about as much as these
 NOTHING = (0, 0, 0, 0, 0)
 
@@ -96,9 +97,13 @@ def _run(
     threads = max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD))
     # In the order of call.h.
     values: list[int] = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
-    values += [x.dtype == torch.float64, FORMS[form.redistribution], NORMS[form.input_norm]]
-    values += [NORMS[form.redistribution_norm], "state" in form.gates_see, "mass" in form.gates_see]
-    values += [form.signed, last, threads]
+    values += [x.dtype == torch.float64, FORMS[form.redistribution], "output" in form.not_conserving]
+    values += [
+        *(NORMS[kind] for kind in row_kinds(form)),
+        "state" in form.gates_see,
+        "mass" in form.gates_see,
+    ]
+    values += [form.negative_cells, last, threads]
     for value in (x, a, s, c0, *moving):
         values += NOTHING if value is None else _view(value, bool(lead))
     values += [0 if value is None else value.data_ptr() for value in (*arrays, *grads)]

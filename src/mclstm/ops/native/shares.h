@@ -10,12 +10,13 @@
 
 namespace {
 
-enum Norm { SOFTMAX, SIGMOID, RELU };
+enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // rows of the last two, of ablations, are not normalised: n = 1
 
 template <class T, int W>
 struct Sums {
     typename Lanes<T>::Vec inverse[W];  // 1 / n, and 0 for a row without a taker
     typename Lanes<T>::Vec flat[W];     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
+    const uint8_t *allowed;             // which cells may get any, or null
 };
 
 template <class T, int W>
@@ -45,9 +46,16 @@ inline Sums<T, W> shares(typename Lanes<T>::Vec *A, Index K, Index kind, const u
     typedef typename Lanes<T>::Vec Vec;
     Sums<T, W> found;
     Vec sum[W] = {};
+    found.allowed = allowed;
     for (int w = 0; w < W; ++w) found.flat[w] = Vec{};
+    const T nothing = kind == RELU || kind == LINEAR ? T(0) : -std::numeric_limits<T>::infinity();
     for (Index j = 0; j < K && allowed; ++j)
-        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
+        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + nothing;
+    if (kind > RELU) {
+        for (int w = 0; w < W; ++w) found.inverse[w] = Vec{} + T(1);
+        for (Index k = 0; k < K * W && kind == LOGISTIC; ++k) A[k] = sigmoid_of<T>(A[k]);
+        return found;
+    }
     if (kind == RELU)
         for (Index j = 0; j < K; ++j)
             for (int w = 0; w < W; ++w) sum[w] += A[j * W + w] = bounded<T>(A[j * W + w], T(0));
@@ -88,7 +96,13 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
         q[w] = dead ? kept : sum[w] * by.inverse[w];
         part[w] = u[w] * by.inverse[w];
     }
-    if (kind == RELU) {
+    if (kind > RELU) {  // dA = u g: no entry weighs on another
+        for (Index j = 0; j < K; ++j)
+            for (int w = 0; w < W; ++w) {
+                const Vec share = A[j * W + w], slope = kind == LOGISTIC ? share * (T(1) - share) : Vec{} + T(!by.allowed || by.allowed[j]);
+                A[j * W + w] = slope * u[w] * g[j * W + w];
+            }
+    } else if (kind == RELU) {
         for (Index j = 0; j < K; ++j)
             for (int w = 0; w < W; ++w) A[j * W + w] = A[j * W + w] > T(0) ? part[w] * (g[j * W + w] - q[w]) : Vec{};
     } else {
