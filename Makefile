@@ -46,7 +46,7 @@ record-demo: env
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
-	$(VENV)/bin/mclstm bench --out results/runtime/stated.json --figure docs/figures/runtime.svg
+	$(VENV)/bin/mclstm bench --out results/runtime/stated.json
 
 # Tables in README and docs, from results/.
 docs: env

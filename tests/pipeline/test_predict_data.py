@@ -85,7 +85,8 @@ def test_every_site_goes_on_from_its_own_last_step(
     for site, cut, last in (("a", 50, 120), ("b", 80, 99)):
         parts = [part["simulated"].sel(site=site).dropna("time") for part in (first, second)]
         assert [len(part) for part in parts] == [cut, last - cut]
-        np.testing.assert_array_equal(np.concatenate(parts), whole.sel(site=site)[:last])
+        # One site alone and two together take different paths through the kernel: equal within rounding.
+        np.testing.assert_allclose(np.concatenate(parts), whole.sel(site=site)[:last], rtol=1e-5)
 
 
 def test_a_site_with_a_gap_after_its_state_is_refused(

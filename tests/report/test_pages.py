@@ -29,7 +29,8 @@ def test_the_verbs_and_options_shown_exist() -> None:
     for page in ("hydrology.md", "from-neuralhydrology.md"):
         text = (DOCS / page).read_text()
         assert set(re.findall(r"^ +mclstm ([\w-]+)", text, flags=re.MULTILINE)) <= set(VERBS)
-    source = (Path(__file__).parents[2] / "src/mclstm/cli/report.py").read_text()
+    verbs = Path(__file__).parents[2] / "src/mclstm/cli"
+    source = "".join((verbs / name).read_text() for name in ("report.py", "experiment.py"))
     for option in re.findall(r"^\| `--(\w+)", (DOCS / "hydrology.md").read_text(), flags=re.MULTILINE):
         assert f"    {option}: Annotated" in source
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mclstm.report.pages import BLOCKS, filled
+from mclstm.report.pages import BLOCKS, FIGURES, filled
 from mclstm.report.results import row as result_row
 from mclstm.report.runtime.figure import draw, save_figure
 from mclstm.report.runtime.growth import growth_exponent
@@ -112,6 +112,14 @@ def test_targets_are_judged_by_the_numbers() -> None:
     assert found["exponent of the growth with T, forward"] == (pytest.approx(1.3), False)
 
 
+def test_a_verdict_becomes_a_claim_of_the_results_file() -> None:
+    first, *_, last = verdicts(content()["rows"])
+    text = "`native` times as fast as neuralhydrology, forward, threads: 1"
+    test = "at least 5; median of the rounds"
+    assert first.claim() == {"claim": text, "test": test, "p": None, "holds": True, "value": 6.0}
+    assert last.wanted == "0.9 to 1.1"
+
+
 def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
     assert {(verdict.value, verdict.holds) for verdict in verdicts([])} == {(None, None)}
     assert growth_exponent(growth_rows()[:1], "B", "mclstm-native", "forward") is None
@@ -131,6 +139,7 @@ def test_the_terminal_shows_all_groups_and_what_is_missing() -> None:
     assert "85 %" in whole({**content(), "rows": [r | {"values": r["values"][:1]} for r in paper_rows(1)]})
     nothing = whole({**content(), "rows": [], "missing": []})
     assert "##" not in nothing.replace("## Targets", "")
+    assert "Targets" not in whole({**content(), "profile": "quick"})
     assert "Every candidate ran." in nothing
 
 
@@ -139,12 +148,14 @@ def test_blocks_of_the_page_come_from_the_record(tmp_path: Path) -> None:
     assert len(names) == 10
     page = "\n".join(f"<!-- {name} -->\nold\n<!-- /{name} -->" for name in names)
     assert filled(page, tmp_path).count(NO_RECORD) == len(names)
+    assert FIGURES["runtime.svg"](tmp_path) is None
     (tmp_path / RECORD).parent.mkdir(parents=True)
     (tmp_path / RECORD).write_text(json.dumps(content()))
     new = filled(page, tmp_path)
     assert NO_RECORD not in new
     assert "old" not in new
     assert "figures/runtime.svg" in new
+    assert (FIGURES["runtime.svg"](tmp_path) or b"").startswith(b"<?xml")
     assert "| exponent of the growth with T, forward " in new
     assert filled(new, tmp_path) == new
 
@@ -160,9 +171,10 @@ def test_the_figure_shows_candidates_limit_and_sweeps() -> None:
     figure = draw(content())
     assert len(figure.axes) == 2 + 6
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(MODELS[::-1])
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend == ["forward", "limit, forward", "forward+backward", "limit, forward+backward"]
-    assert "mclstm-native, 1.30" in [t.get_text() for t in figure.axes[3].get_legend().get_texts()]
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [85.0, 340.0], "operations at 100 GFLOP/s"
+    assert [text.get_text() for text in figure.axes[3].texts] == ["1.30"]
+    assert [label.get_text() for label in figure.axes[3].get_xticklabels()] == ["2", "4", "8"]
 
 
 def test_a_figure_of_nothing_is_still_a_file(tmp_path: Path) -> None:

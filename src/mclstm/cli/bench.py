@@ -16,6 +16,8 @@ from mclstm.errors import ConfigError, Interrupted
 
 __all__ = ["bench"]
 
+FORMS = (".svg", ".png")
+
 
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="a short look at smaller sizes")] = False,
@@ -25,7 +27,7 @@ def bench(
     repeats: Annotated[int | None, typer.Option(help="rounds over all candidates", min=1)] = None,
     threads: Annotated[str, typer.Option(help="numbers of threads, with commas")] = "1,2",
     out: Annotated[Path, typer.Option(help="file for the results")] = Path("runs/bench.json"),
-    figure: Annotated[Path | None, typer.Option(help="file for the figure; beside the results")] = None,
+    figure: Annotated[Path | None, typer.Option(help="file for a figure, .svg or .png")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="replace only these rows in the file")] = False,
     tiny: Annotated[bool, typer.Option("--tiny", hidden=True)] = False,
     as_json: Json = False,
@@ -39,17 +41,19 @@ def bench(
     from mclstm.report.runtime.page import whole
 
     profile = "tiny" if tiny else "quick" if quick else "paper"
+    if figure is not None and figure.suffix not in FORMS:
+        raise ConfigError(f"--figure is {figure}. Give a name that ends in {' or '.join(FORMS)}.")
     jobs = jobs_of(_chosen(rows, list(GROUPS)), _threads(threads), profile, repeats)
     record = Record(out, profile, keep)
     with _stoppable():
         run(jobs, record, lambda line: None if quiet else print(line, file=sys.stderr, flush=True))
-    drawn = out.with_suffix(".svg") if figure is None else figure
     content = json.loads(out.read_text())
-    save_figure(content, drawn)
+    if figure is not None:
+        save_figure(content, figure)
     if as_json:
         print(json.dumps(content))
         return
-    print(f"{whole(content)}\n\nresults {out}\nfigure  {drawn}")
+    print(f"{whole(content)}\n\nresults {out}" + (f"\nfigure  {figure}" if figure else ""))
 
 
 def _chosen(rows: str | None, known: list[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """What recurrent and static arithmetic share: how members learn an operation, and the list of jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,30 +17,10 @@ from mclstm.report.paper import Printed
 from mclstm.report.results import Row
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["Batches", "arithmetic_jobs", "arithmetic_rows", "problem"]
+__all__ = ["arithmetic_jobs", "arithmetic_rows", "problem"]
 
-NUMBERS = 1 << 22  # random numbers made at once: 16 MB
 EVALUATE_EVERY = 1_000  # updates
 ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
-
-
-class Batches:
-    """Batches by update, made several at a time.
-
-    >>> batches = Batches(lambda first, updates: list(range(first, first + updates)), many=4)
-    >>> [batches(update) for update in (0, 1, 6, 2)]
-    [0, 1, 6, 2]
-    """
-
-    def __init__(self, make: Callable[[int, int], list[Any]], many: int) -> None:
-        self._make, self._many = make, max(1, many)
-        self._first, self._made = 0, []  # type: int, list[Any]
-
-    def __call__(self, update: int) -> Any:
-        """The batch of an update, whatever was asked before."""
-        if not self._first <= update < self._first + len(self._made):
-            self._first, self._made = update, self._make(update, self._many)
-        return self._made[update - self._first]
 
 
 def problem(

@@ -80,21 +80,20 @@ class MassConserving(nn.Module):
 
     def forward(self, x: Tensor, a: Tensor) -> Tensor:
         """The prediction at the last step."""
-        h, _ = self.layer(x, a, self._start(x))
+        h, _ = self.layer.last(x, a, self._start(x))
         return self._predicted(h)
 
     def with_cells(self, x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
         """The prediction and the cells at every step, (E, T + 1, B, K)."""
         h, c = self.layer.trajectory(x, a, self._start(x))
-        return self._predicted(h), c
+        return self._predicted(h[:, -1]), c
 
     def _start(self, x: Tensor) -> Tensor | None:
         return None if self.first is None else self.first.unsqueeze(1).expand(-1, x.shape[-2], -1)
 
     def _predicted(self, h: Tensor) -> Tensor:
         # An unconstrained initial state can make outflows negative, of which no product can be learned.
-        last = h[:, -1] if self.first is None else h[:, -1].clamp(min=0.0)
-        y: Tensor = self.head(last)
+        y: Tensor = self.head(h if self.first is None else h.clamp(min=0.0))
         return y
 
 

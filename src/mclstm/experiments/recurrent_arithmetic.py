@@ -7,8 +7,6 @@ from typing import Any
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
-    NUMBERS,
-    Batches,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -54,11 +52,9 @@ def learn(
     task = RecurrentArithmetic(operation, seeds, protocol=protocol)
     recipe = recurrent_recipe(model, operation, protocol)
     limits = thresholds(NAME, operation)
-    many = NUMBERS // (len(seeds) * task.steps * 128 * task.input_size)
-    made = Batches(task.trains, many)
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, a, y = made(update)
+        x, a, y = task.train(update)
         return (x, a), y
 
     members = train(

@@ -6,8 +6,6 @@ from pathlib import Path
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
-    NUMBERS,
-    Batches,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -49,10 +47,9 @@ def learn(
     """A job: members learn an operation on numbers from 1 to 2 and are tested on numbers from 2 to 6."""
     task, recipe = StaticArithmetic(operation, seeds), static_recipe(model, operation)
     limits = thresholds(NAME, operation)
-    made = Batches(task.trains, NUMBERS // (len(seeds) * 128 * task.input_size))
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, y = made(update)
+        x, y = task.train(update)
         return (x,), y
 
     members = train(

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from mclstm.evaluation.references import passing_chance
 from mclstm.report.arithmetic import budget, claims_table, rate, spread
+from mclstm.report.arithmetic_blocks import missing
 from mclstm.report.results import Row
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
 from mclstm.report.tables import NOTHING, markdown
@@ -97,7 +98,7 @@ def length_page(root: Path, protocol: Protocol) -> str:
     """What a page says of a protocol: tables, claims, figure; one line as long as there is no result."""
     content = kept(root, protocol)
     if content is None:
-        return f"No result yet: `mclstm experiment mnist-sum --profile paper --protocol {protocol}` makes it."
+        return missing("mnist-sum", protocol, " --seeds 5 --first-seed 10 --epochs 30")
     rows: list[Row] = content["rows"]
     references = next(r["n"] for r in rows if r["metric"] == "threshold")
     lost = 2 if switched("mnist sum: a degree of freedom too few", protocol) else 1
@@ -117,5 +118,5 @@ def length_svg(root: Path, protocol: Protocol) -> bytes | None:
 
 def length_switches(root: Path) -> str:
     """Where the protocols of the MNIST sum differ."""
-    mine = {name: switch for name, switch in SWITCHES.items() if name.startswith("mnist sum")}
-    return "\n".join(f"- **{name.split(': ')[1]}**: {switch.why}" for name, switch in mine.items())
+    mine = [name for name in SWITCHES if name.startswith("mnist sum: ") or name == "lstm: no forget bias"]
+    return "\n".join(f"- **{name.removeprefix('mnist sum: ')}**: {SWITCHES[name].why}" for name in mine)

@@ -91,6 +91,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
 }
 # Figures of docs/figures that are made of result files; None as long as there is no result.
 FIGURES: dict[str, Callable[[Path], bytes | None]] = {
+    "runtime.svg": runtime.drawn,
     "mnist_sum_stated.svg": partial(length_svg, protocol="stated"),
     "mnist_sum_published.svg": partial(length_svg, protocol="published"),
 }

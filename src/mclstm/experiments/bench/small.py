@@ -19,17 +19,16 @@ GROWING = "recurrent arithmetic, K = 3"
 
 
 def update(
-    layer: nn.Module, head: nn.Module, x: Tensor, a: Tensor, y: Tensor, fused: bool
+    outflow: Callable[[], Tensor], head: nn.Module, y: Tensor, parameters: list[nn.Parameter], fused: bool
 ) -> Callable[[], None]:
     """One step of training: forward, squared error of the last step, backward, Adam.
 
-    x: (T, B, M) or (E, T, B, M) · a: (T, B, A) · y: (B, 1) or (E, B, 1)
+    outflow: () -> last h, (B, K) or (E, B, K) · y: (B, 1) or (E, B, 1)
     """
-    optimiser = torch.optim.Adam([*layer.parameters(), *head.parameters()], lr=LEARNING_RATE, fused=fused)
+    optimiser = torch.optim.Adam([*parameters, *head.parameters()], lr=LEARNING_RATE, fused=fused)
 
     def step() -> None:
-        h, _ = layer(x, a)
-        errors = head(h[..., -1, :, :]) - y
+        errors = head(outflow()) - y
         optimiser.zero_grad()
         errors.square().mean(dim=(-2, -1)).sum().backward()
         optimiser.step()
@@ -43,14 +42,17 @@ def ours(task: Task, members: int | None) -> Callable[[], None]:
     options: GateOptions = {**task.options, "members": members, "seeds": seeds}
     layer = MCLSTM(sizes.M, sizes.A, sizes.K, **options)
     head = LinearHead(sizes.K, members=members, seeds=seeds)
-    return update(layer, head, *batch(sizes, members), fused=True)
+    x, a, y = batch(sizes, members)
+    return update(lambda: layer.last(x, a)[0], head, y, list(layer.parameters()), fused=True)
 
 
 def eager(task: Task, fused: bool) -> Callable[[], None]:
     """An update of the same model in plain modules: one seed."""
     sizes = task.sizes
     layer = EagerMCLSTM(MCLSTM(sizes.M, sizes.A, sizes.K, **task.options))
-    return update(layer, nn.Linear(sizes.K, 1), *batch(sizes, None), fused=fused)
+    x, a, y = batch(sizes, None)
+    parameters = list(layer.parameters())
+    return update(lambda: layer(x, a)[0][-1], nn.Linear(sizes.K, 1), y, parameters, fused)
 
 
 def batch(sizes: Sizes, members: int | None) -> tuple[Tensor, Tensor, Tensor]:

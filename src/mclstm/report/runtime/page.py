@@ -6,10 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mclstm.report.runtime.figure import draw
 from mclstm.report.runtime.rows import every
 from mclstm.report.runtime.tables import TABLES, judged
+from mclstm.report.style import rendered
 
-__all__ = ["BLOCKS", "RECORD", "whole"]
+__all__ = ["BLOCKS", "RECORD", "drawn", "whole"]
 
 RECORD = Path("results/runtime/stated.json")
 NO_RECORD = "No record yet: `make record-runtime`."
@@ -31,7 +33,8 @@ def whole(found: dict[str, Any]) -> str:
     for group, title in TITLES.items():
         if every(found["rows"], group=group):
             parts.append(f"## {title}\n\n{TABLES[group](found)}")
-    parts.append(f"## Targets\n\n{judged(found, only_measured=True)}")
+    if found["profile"] == "paper":
+        parts.append(f"## Targets\n\n{judged(found, only_measured=True)}")
     return "\n\n".join([*parts, TABLES["missing"](found)])
 
 
@@ -41,8 +44,14 @@ def block(root: Path, name: str) -> str:
     return TABLES[name](json.loads(path.read_text())) if path.exists() else NO_RECORD
 
 
+def drawn(root: Path) -> bytes | None:
+    """The figure of the record; None as long as there is none."""
+    path = root / RECORD
+    return rendered(draw(json.loads(path.read_text())), "svg") if path.exists() else None
+
+
 def figure(root: Path) -> str:
-    """The figure that belongs to the record."""
+    """Where the page shows the figure of the record."""
     if not (root / RECORD).exists():
         return NO_RECORD
     return "![Times of all candidates against the limit, and how cost grows](figures/runtime.svg)"
