@@ -17,7 +17,8 @@ struct Call {
     int64_t E, T, B, M, A, S, K, F;
     int64_t wide;                              // 0: float32, 1: float64
     int64_t form;                              // of R; 0: identity, 1: static, 2: dynamic
-    int64_t input_norm, cell_norm;             // 0: softmax, 1: sigmoid, 2: relu
+    int64_t keeps_outflow;                     // 1: what flows out stays in the cells all the same (an ablation)
+    int64_t input_norm, cell_norm;             // 0: softmax, 1: sigmoid, 2: relu; ablations: 3: plain sigmoid, 4: the logits
     int64_t sees_state, sees_mass, is_signed;
     int64_t last;                              // 1: h, dh and dc are of the last step only, (E, B, K), and c ends before it
     int64_t threads;

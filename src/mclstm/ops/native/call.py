@@ -9,11 +9,12 @@ from torch import Tensor
 
 from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form
+from mclstm.ops.stacked import row_kinds
 
 __all__ = ["Problem", "backward", "empty_gradients", "empty_results", "forward"]
 
 FORMS = {"identity": 0, "static": 1, "dynamic": 2}
-NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2}
+NORMS = {"softmax": 0, "sigmoid": 1, "relu": 2, "plain": 3, "linear": 4}
 WORK_OF_A_THREAD = 1_000_000  # multiplications; starting a thread costs about as much as these
 NOTHING = (0, 0, 0, 0, 0)
 NO_WEIGHTS = 6 * (None,)
@@ -104,9 +105,10 @@ def _run(
     rows = masses + 1 + (cells if given.W_r is not None else 0)
     work = members * steps * batch * cells * (rows * (width + 1) + cells)
     # In the order of call.h.
-    values = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
-    values += x.dtype == torch.float64, FORMS[form.redistribution], NORMS[form.input_norm]
-    values += NORMS[form.redistribution_norm], "state" in sees, "mass" in sees, form.signed, last
+    values: list[int] = [members, steps, batch, masses, a.shape[-1], s.shape[-1], cells, width]
+    values += x.dtype == torch.float64, FORMS[form.redistribution], "output" in form.not_conserving
+    values += (NORMS[kind] for kind in row_kinds(form))
+    values += "state" in sees, "mass" in sees, form.negative_cells, last
     values.append(max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)))
     for value in (x, a, s, c0, *moving):
         values += NOTHING if value is None else _view(value, members if lead else 0)

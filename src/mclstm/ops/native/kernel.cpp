@@ -78,8 +78,9 @@ void large_pages(const View &view, Index steps, const Call &call) {
 
 template <class T, int W>
 void chosen(const Call &call, bool backward) {
-    if (Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
-    if (call.B > 1 && Small<T, W>::fits(call)) return run<Small<T, W>>(call, backward);
+    const bool whole = !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU;  // no ablation
+    if (whole && Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
+    if (whole && call.B > 1 && Small<T, W>::fits(call)) return run<Small<T, W>>(call, backward);
     run<Worker<T, W>>(call, backward);
 }
 

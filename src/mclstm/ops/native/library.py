@@ -10,7 +10,7 @@ from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest
 __all__ = ["Status", "library", "status"]
 
 # The fields of `struct Call` in call.h, in its order; all of them are eight bytes wide.
-SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "input_norm", "cell_norm")
+SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "keeps_outflow", "input_norm", "cell_norm")
 SIGHTS = ("sees_state", "sees_mass", "is_signed", "last", "threads")
 VIEWS = ("x", "a", "s", "c0", "h", "c", "end", "dh", "dc", "dx", "da", "ds", "dc0")
 STRIDES = ("data", "member", "step", "sample", "entry")

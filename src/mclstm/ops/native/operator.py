@@ -22,9 +22,7 @@ def runs(form: Form, x: Tensor) -> bool:
     """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
     fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
     alone = form.state_norm == "sample"  # the kernel goes tile by tile and never sees the whole batch
-    return (
-        fits and alone and not form.not_conserving and form.redistribution in KINDS and library() is not None
-    )
+    return fits and alone and form.redistribution in KINDS and library() is not None
 
 
 def plain_again(given: Problem, form: Form, last: bool) -> tuple[Tensor, Tensor]:

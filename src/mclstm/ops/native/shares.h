@@ -10,12 +10,13 @@
 
 namespace {
 
-enum Norm { SOFTMAX, SIGMOID, RELU };
+enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // rows of the last two, of ablations, are not normalised: n = 1
 
 template <class T, int W>
 struct Sums {
     typename Lanes<T>::Vec inverse[W];  // 1 / n, and 0 for a row without a taker
     typename Lanes<T>::Vec flat[W];     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
+    const uint8_t *allowed;             // which cells may get any, or null; of ablations only
 };
 
 // Logits become exp of what they are below their row's largest, or the logistic function of them. Pass by pass over all rows and
@@ -56,12 +57,25 @@ inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index k
     }
 }
 
+// Rows of ablations: the logistic function of the logits, or they themselves.
+template <class T, int W>
+inline void unnormalised(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
+    typedef typename Lanes<T>::Vec Vec;
+    for (Index j = 0; j < count * K * W && kind == LOGISTIC; ++j) A[j] = sigmoid_of<T>(A[j]);
+    for (Index row = 0; row < count; ++row) {
+        by[row].allowed = allowed ? allowed + row * K : nullptr;
+        for (int w = 0; w < W; ++w) by[row].inverse[w] = Vec{} + T(1), by[row].flat[w] = Vec{};
+    }
+}
+
 // The logits of `count` rows in A -> un-normalised shares in A; `allowed` (count, K) names who may get any, or is null.
 template <class T, int W>
 inline void shares(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
+    const T nothing = kind == RELU || kind == LINEAR ? T(0) : -std::numeric_limits<T>::infinity();
     for (Index j = 0; j < count * K && allowed; ++j)
-        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + (kind == RELU ? T(0) : -std::numeric_limits<T>::infinity());
+        for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{} + nothing;
+    if (kind > RELU) return unnormalised<T, W>(A, count, K, kind, allowed, by);
     if (kind != RELU) exponential<T, W>(A, count, K, kind, by);
     for (Index j = 0; j < count * K && allowed && kind != RELU; ++j)  // exp_of has a floor
         for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{};
@@ -109,7 +123,13 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
             for (Index j = 0; j < K && kind == RELU && any(dead); ++j) sum[w] += dead ? fallback[j] * g[j * W + w] : Vec{};
             q[w] = sum[w];
         }
-        if (kind == RELU) {
+        if (kind > RELU) {  // dA = u g: no entry weighs on another
+            for (Index j = 0; j < K; ++j)
+                for (int w = 0; w < W; ++w) {
+                    const Vec share = A[j * W + w], slope = kind == LOGISTIC ? share * (T(1) - share) : Vec{} + T(!by->allowed || by->allowed[j]);
+                    A[j * W + w] = slope * u[w] * g[j * W + w];
+                }
+        } else if (kind == RELU) {
             for (Index j = 0; j < K * W; j += W)
                 for (int w = 0; w < W; ++w) A[j + w] = A[j + w] > T(0) ? part[w] * (g[j + w] - sum[w]) : Vec{};
         } else {

@@ -240,7 +240,7 @@ class Worker {
                     const Vec after = mass[at];
                     mass[at] = gate[at] * after;
                     // Where nothing moves, the first term is zero.
-                    cell[at] = (after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
+                    cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
         }
         if (p.h.data) write(m, p.K, p.h, t);
@@ -286,8 +286,9 @@ class Worker {
             for (int w = 0; w < W; ++w) {
                 const Index at = b * p.K * W + k * W + w;
                 const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
-                g.at(0)[at] = out * gate + stays * (T(1) - gate);
-                o.at(0)[at] = L.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate) * (out - stays);
+                g.at(0)[at] = out * gate + (p.keeps_outflow ? stays : stays * (T(1) - gate));
+                const Vec gap = p.keeps_outflow ? out : out - stays;
+                o.at(0)[at] = L.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate) * gap;
             }
     }
 
