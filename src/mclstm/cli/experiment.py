@@ -10,10 +10,7 @@ from mclstm.cli.show import Json, Quiet
 
 __all__ = ["experiment"]
 
-Profile = Annotated[Literal["quick", "paper"], typer.Option(help="minutes, or the paper's scale")]
 Names = Annotated[str | None, typer.Option(help="a,b,...: only these, also variants beside the table")]
-Number = Annotated[int | None, typer.Option(help="instead of the profile's number", min=1)]
-Grid = Annotated[bool, typer.Option("--grid", help="only choose learning rates on validation data")]
 
 
 def experiment(
@@ -37,6 +34,9 @@ def experiment(
     ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
     data: Annotated[Path | None, typer.Option(help="folder of CAMELS-US, for hydrology")] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="fetch MNIST first, for mnist-sum; checked")
+    ] = False,
     basins: Annotated[Path | None, typer.Option(help="file of basins to use, one a line")] = None,
     scheme: Annotated[
         Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
@@ -76,6 +76,11 @@ def experiment(
         cells=cells,
     )
     calm = quiet or as_json
+    if download:
+        from mclstm.experiments.mnist_sum.download import download_mnist
+        from mclstm.tasks.mnist import home
+
+        download_mnist(home())
     if grid:
         path, text = choose(name, options, out, kept=results, workers=workers, quiet=calm)
         print(path.read_text() if as_json else f"{text}\n\n{path}")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from mclstm.report.arithmetic_blocks import ARITHMETIC
+from mclstm.report.hydrology.blocks import HYDROLOGY
 from mclstm.report.lengths import length_page, length_svg, length_switches
 from mclstm.report.runtime import page as runtime
+from mclstm.report.summary import summary
 
 __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
-from mclstm.report.hydrology.blocks import HYDROLOGY
 
 RESULTS = Path("results")
 
@@ -78,6 +79,7 @@ def kills(root: Path) -> str:
 
 
 BLOCKS: dict[str, Callable[[Path], str]] = {
+    "summary": summary,
     "demo": demo,
     "properties": properties,
     "long-run": long_run,

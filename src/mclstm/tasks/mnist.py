@@ -13,7 +13,17 @@ from torch import Tensor
 
 from mclstm.errors import DataError
 
-__all__ = ["FILES", "SPLITS", "Digits", "find_mnist", "normalised", "read_idx", "read_mnist"]
+__all__ = [
+    "FILES",
+    "SPLITS",
+    "Digits",
+    "find_mnist",
+    "home",
+    "is_mnist",
+    "normalised",
+    "read_idx",
+    "read_mnist",
+]
 
 # MD5 of the uncompressed content: compressed copies differ with the tool that made them.
 FILES: dict[str, str] = {
@@ -37,11 +47,14 @@ class Digits(NamedTuple):
     labels: Tensor  # (N,) int64
 
 
+def home() -> Path:
+    """Where MNIST is kept: `$MCLSTM_DATA/mnist`, or `data/mnist` without that variable."""
+    return Path(os.environ.get("MCLSTM_DATA") or "data") / "mnist"
+
+
 def find_mnist() -> Path | None:
-    """The folder with the files: `$MCLSTM_DATA/mnist` or `../shared/data/mnist`, None without them."""
-    data = os.environ.get("MCLSTM_DATA")
-    places = [Path(data) / "mnist"] if data else []
-    places.append(Path("../shared/data/mnist"))
+    """The folder with the files: its home or `../shared/data/mnist`, None without them."""
+    places = (home(), Path("../shared/data/mnist"))
     return next((place for place in places if all((place / f"{name}.gz").is_file() for name in FILES)), None)
 
 
@@ -56,8 +69,8 @@ def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:
     place = find_mnist() if folder is None else Path(folder)
     if place is None:
         raise DataError(
-            "MNIST is not at hand; put its four .gz files into a folder mnist, and name the folder above it "
-            "in the environment variable MCLSTM_DATA."
+            "MNIST is not at hand; fetch it with `mclstm experiment mnist-sum --download`, or put its four .gz "
+            f"files into {home()} or into the folder mnist of a folder that MCLSTM_DATA names."
         )
     parts = {name: read_idx(place / f"{name}.gz", check) for name, check in FILES.items()}
     return {
@@ -74,7 +87,7 @@ def read_idx(path: Path, md5: str | None = None) -> Tensor:
         content = gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read as a gzip file ({error}); fetch it again.") from error
-    if md5 is not None and hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
+    if md5 is not None and not is_mnist(content, md5):
         raise DataError(f"{path} is not the MNIST file of that name (its MD5 differs); fetch it again.")
     # Header: two zero bytes, the type (8: bytes), the number of dimensions, their sizes as big-endian words.
     dims = content[3] if len(content) > 3 and content[:3] == b"\0\0\x08" else 0
@@ -82,6 +95,15 @@ def read_idx(path: Path, md5: str | None = None) -> Tensor:
     if not shape or len(content) != 4 + 4 * dims + int(np.prod(shape)):
         raise DataError(f"{path} is not an IDX file of bytes, or is cut short; fetch it again.")
     return torch.from_numpy(np.frombuffer(content, np.uint8, offset=4 + 4 * dims).reshape(shape).copy())
+
+
+def is_mnist(content: bytes, md5: str) -> bool:
+    """Whether the uncompressed content is the file with this entry of FILES.
+
+    >>> is_mnist(b"", "d41d8cd98f00b204e9800998ecf8427e")
+    True
+    """
+    return hashlib.md5(content, usedforsecurity=False).hexdigest() == md5
 
 
 def normalised(images: Tensor) -> Tensor:

@@ -1,0 +1,102 @@
+"""The results next to the paper's, a line each: the table of the README."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from mclstm.report.results import Row
+from mclstm.report.tables import NOTHING, markdown
+
+__all__ = ["Line", "summary"]
+
+PROTOCOLS = ("stated", "published")
+NOT_RUN = "not run"
+
+
+class Line(NamedTuple):
+    """What is compared: one row of a result file, by its model, setting and metric."""
+
+    text: str
+    experiment: str
+    setting: str
+    model: str
+    metric: str
+    show: Callable[[float], str]
+
+
+def plain(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
+
+
+def exact(value: float) -> str:
+    return f"{value:.3f}"
+
+
+LINES = (
+    *(
+        Line(f"addition problem, {where}: error of {model}", "addition", where, model, "mse", plain)
+        for where in ("seq length", "combo")
+        for model in ("mclstm", "lstm")
+    ),
+    *(
+        Line(f"recurrent {name}: solved by {model}", "recurrent-arithmetic", name, model, "success", percent)
+        for name, rival in (("addition", "nau"), ("subtraction", "nau"), ("multiplication", "nmu"))
+        for model in ("mclstm", rival)
+    ),
+    *(
+        Line(f"static {name}: solved by mcfc", "static-arithmetic", name, "mcfc", "success", percent)
+        for name in ("addition", "subtraction", "multiplication")
+    ),
+    *(
+        Line(f"447 basins, median NSE: {model}", "hydrology", "447 basins", model, "nse", exact)
+        for model in ("mclstm", "mclstm-ensemble", "lstm", "lstm-ensemble")
+    ),
+)
+
+
+def summary(root: Path) -> str:
+    """Every line for which there is a result, with the paper's number and ours by protocol."""
+    files = {
+        (name, protocol): read(root / "results" / name / f"{protocol}.json")
+        for name in dict.fromkeys(line.experiment for line in LINES)
+        for protocol in PROTOCOLS
+    }
+    shown: dict[str, list[str]] = {"": [], "paper": [], **{name: [] for name in PROTOCOLS}}
+    for line in LINES:
+        rows = {protocol: found(files[line.experiment, protocol], line) for protocol in PROTOCOLS}
+        there = [row for row in rows.values() if row is not None]
+        if not there:
+            continue
+        paper = there[0]["paper"]
+        shown[""].append(line.text)
+        shown["paper"].append(NOTHING if paper is None else line.show(paper))
+        for protocol, row in rows.items():
+            shown[protocol].append(NOT_RUN if row is None else cell(row, line))
+    return markdown(pd.DataFrame(shown)) if shown[""] else "No results yet."
+
+
+def read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"rows": []}
+    return content
+
+
+def found(content: dict[str, Any], line: Line) -> Row | None:
+    wanted = (line.setting, line.model, line.metric)
+    rows = (row for row in content["rows"] if (row["setting"], row["model"], row["metric"]) == wanted)
+    return next((row for row in rows if row["value"] is not None), None)
+
+
+def cell(row: Row, line: Line) -> str:
+    """The value with its interval where there is one, and how many runs it is of."""
+    bounds = [row["low"], row["high"]]
+    known = all(bound is not None and math.isfinite(bound) for bound in bounds)
+    span = f"{' to '.join(line.show(bound) for bound in bounds)}; " if known else ""
+    return f"{line.show(row['value'])} ({span}n = {row['n']})"
