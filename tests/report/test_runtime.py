@@ -69,7 +69,7 @@ def content() -> dict[str, Any]:
         "made": about,
         "rows": rows,
         "missing": [lost],
-        "jobs": [{"load_before": 0.1}],
+        "jobs": [{"group": "paper", "load_before": 0.1}],
     }
 
 

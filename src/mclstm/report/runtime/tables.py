@@ -46,12 +46,14 @@ def machine(found: dict[str, Any]) -> str:
     made, jobs = found["made"], found["jobs"]
     about = made["machine"]
     flags = ", ".join(about["flags"]) or "none of interest"
-    load = jobs[0]["load_before"] if jobs else 0.0
+    first = {job["group"]: job["load_before"] for job in reversed(jobs)}
+    loads = ", ".join(f"{group} {load:g}" for group, load in reversed(first.items()))
     scale = "" if found["profile"] == "paper" else f" Scale: {found['profile']}, not the paper's sizes."
     return (
         f"Made on {made['date']} at commit {made['commit']}: {about['cpu']}, {about['cores']} cores, {flags},"
         f" {about['memory_gb']} GB, torch {about['torch']} with {about['blas']}, kernel {about['kernel']}; "
-        f"{made['wall_seconds'] / 60:.0f} minutes, load of the machine before the first: {load:g}.{scale}"
+        f"{made['wall_seconds'] / 60:.0f} minutes. "
+        f"Load of the machine, all processes, when a group began: {loads}.{scale}"
     )
 
 
