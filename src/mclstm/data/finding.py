@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mclstm.errors import DataError
+from mclstm.errors import DataError, MissingColumnError
 
-__all__ = ["ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
+__all__ = ["ABSENT", "ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
 
 ERROR, WARNING = "error", "warning"
+ABSENT = "absent"  # the kind of a column or attribute that is not there
 
 
 class Finding(NamedTuple):
@@ -45,12 +46,18 @@ def raise_first(findings: Sequence[Finding]) -> None:
     if not bad:
         return
     more = f"\n{len(bad) - 1} more: `mclstm check` lists them all." if len(bad) > 1 else ""
+    if bad[0].kind == ABSENT:
+        raise MissingColumnError(bad[0].sentence() + more, bad[0].column)
     raise DataError(bad[0].sentence() + more)
 
 
 def unreadable(file: str, error: DataError) -> Finding:
     """A file that could not be read at all, as a finding, so that it does not hide the others."""
     what, _, remedy = str(error).partition(". ")
+    if isinstance(error, MissingColumnError):
+        return Finding(
+            ERROR, ABSENT, "there is no such column", remedy.rstrip("."), file, "", error.column
+        )
     if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
         what = what[len(file) :].lstrip(",: ")
     return Finding(ERROR, "unreadable", what, remedy.rstrip(".") or "Correct or remove it", file)
