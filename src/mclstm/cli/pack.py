@@ -13,7 +13,8 @@ __all__ = ["pack"]
 
 def pack(
     runs: Annotated[
-        list[Path], typer.Argument(help="folders of finished runs that differ in their seed, or of such folders")
+        list[Path],
+        typer.Argument(help="folders of finished runs that differ in their seed, or of such folders"),
     ],
     out: Annotated[Path, typer.Option(help="the folder to make; it must not be there yet")],
     as_json: Json = False,
@@ -26,4 +27,5 @@ def pack(
         print(json.dumps({"folder": str(made.folder), "seeds": made.seeds, "bytes": made.size}))
         return
     count = f"{len(made.seeds)} member{'s' if len(made.seeds) > 1 else ''}"
-    print(f"{count}, {made.size / 1e6:.1f} MB: {made.folder}\npredict with: mclstm predict {made.folder} --data DATA")
+    print(f"{count}, {made.size / 1e6:.1f} MB: {made.folder}")
+    print(f"predict with: mclstm predict {made.folder} --data DATA")

@@ -19,9 +19,7 @@ def predict(
     reader: Annotated[
         str | None, typer.Option(help="layout of the data, as for check [default: as trained, or found out]")
     ] = None,
-    attributes: Annotated[
-        Path | None, typer.Option(help="CSV with one row of attributes a site")
-    ] = None,
+    attributes: Annotated[Path | None, typer.Option(help="CSV with one row of attributes a site")] = None,
     columns: Annotated[
         Path | None, typer.Option(help="YAML with your names (columns:), units: and area: of the data")
     ] = None,

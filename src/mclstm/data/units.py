@@ -1,7 +1,8 @@
 """Declared unit conversions: the only way mass is ever scaled, and never shifted.
 
-A unit is an amount per time (`mm/day`, `m3/s`, `veh/5min`), an amount, a pressure, or a temperature. A volume and a depth
-convert into each other over an area; amounts this module does not know convert only in their time part.
+A unit is an amount per time (`mm/day`, `m3/s`, `veh/5min`), an amount, a pressure, or a temperature. A volume
+and a depth convert into each other over an area; amounts this module does not know convert only in their
+time part.
 """
 
 import re

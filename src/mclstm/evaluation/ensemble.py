@@ -76,7 +76,8 @@ def together(members: Iterable[xr.Dataset]) -> xr.Dataset:
     total = {name: first[name].to_numpy() for name in [*flows, *(key for key in LEDGER if key in first)]}
     low, high = ({name: total[name] for name in flows} for _ in range(2))
     count = 1
-    for count, member in enumerate(given, 2):
+    for member in given:
+        count += 1
         total = {name: value + member[name].to_numpy() for name, value in total.items()}
         low = {name: np.fmin(value, member[name].to_numpy()) for name, value in low.items()}
         high = {name: np.fmax(value, member[name].to_numpy()) for name, value in high.items()}

@@ -68,7 +68,7 @@ def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> P
 def _each(
     trained: Trained, prepared: Tensors, series: xr.Dataset, before: Saved | None, after: dict[str, State]
 ) -> Iterator[xr.Dataset]:
-    """Every member's simulation, one at a time: of many sites, one fills the memory; its state into `after`."""
+    """The members' simulations one by one, for many would fill the memory; their states go into `after`."""
     for name, model in trained.members.items():
         done = simulate(
             model, prepared, series, (0, series.sizes["time"]), warmup=0,

@@ -78,7 +78,9 @@ def load_state(path: Path, trained: Trained, sites: list[Site], step: str) -> Sa
 def stores(path: Path, trained: Trained, known: int, rows: list[int]) -> dict[str, State]:
     """Every member's stores of some of the known sites."""
     blank = blank_state(trained, known)
-    expected = {f"{prefix(member)}{name}": value for member in trained.members for name, value in blank.items()}
+    expected = {
+        f"{prefix(member)}{name}": value for member in trained.members for name, value in blank.items()
+    }
     stored, _ = checkpoint.load(path, expected=expected, model=trained.model_hash)
     if not all(bool(torch.isfinite(value).all()) for value in stored.values()):
         raise CheckpointError(f"{path} holds a store that is not finite. Use the state of an earlier date.")

@@ -44,7 +44,12 @@ def _of_run(path: Path) -> Trained:
     load_weights(run.folder.weights(), run.model, run.model_hash)
     about, where = run.folder.read_json(run.folder.manifest), str(run.folder.manifest)
     return Trained(
-        run.config, run.moments, {"": run.model}, run.model_hash, step_in(about, where), units_in(about, where)
+        run.config,
+        run.moments,
+        {"": run.model},
+        run.model_hash,
+        step_in(about, where),
+        units_in(about, where),
     )
 
 

@@ -29,7 +29,7 @@ def attribute_table(files: list[Path], wanted: tuple[str, ...], site: str | None
 
 
 def with_attributes(raw: Raw, request: Request) -> Raw:
-    """A layout with attributes of its own, to which those of a named file are added; the file's come first."""
+    """What a layout holds, with the attributes of a named file, which go before its own."""
     if request.attributes is None:
         return raw
     given = attribute_table([Path(request.attributes)], request.static, request.site)
