@@ -64,7 +64,8 @@ over members of each.
 {conserving}"""
 
 CERTIFICATE = """What flows in is stored or flows out: inflow + stored before = outflow + stored after. The
-residual of the worst site over the whole test period, relative to inflow and what was stored before, in float32:
+residual of the worst site over the whole test period, relative to inflow and what was stored before, as it is
+in float32:
 
 {table}
 
