@@ -136,6 +136,7 @@ def test_what_is_there_is_not_replaced(
     refused(capsys, ["pack", *map(str, runs), "--out", str(tmp_path / "out")], "is there already")
     (tmp_path / "out" / "mine").unlink()
     assert main(["pack", *map(str, runs), "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {"out", ".other.1234.tmp"}
     shown = json.loads(capsys.readouterr().out)
     assert shown["seeds"] == [3, 8]
     assert shown["bytes"] == sum(file.stat().st_size for file in (tmp_path / "out").iterdir())

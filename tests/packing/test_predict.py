@@ -96,7 +96,7 @@ def test_a_state_of_a_run_is_not_one_of_its_pack(
 def test_declared_units_are_converted(
     pack: Path, tables: Frames, alone: list[xr.Dataset], tmp_path: Path
 ) -> None:
-    """Rain in m/h, temperatures in kelvin under exchanged names, flow in m3/s over the area of an attribute."""
+    """Rain in m/h, temperatures in kelvin under exchanged names, flow in m3/s over an area."""
     theirs = {
         site: pd.DataFrame(
             {

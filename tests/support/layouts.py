@@ -61,7 +61,7 @@ def as_csv(folder: Path, tables: Frames) -> Path:
 
 
 def as_generic(folder: Path, tables: Frames) -> Path:
-    """NeuralHydrology's: time_series/<site>.nc, attributes/*.csv; the files state hPa for the vapour pressure."""
+    """NeuralHydrology's: time_series/<site>.nc, attributes/*.csv; vapour pressure in hPa, as files state."""
     (folder / "time_series").mkdir(parents=True)
     (folder / "attributes").mkdir()
     for site, table in tables.items():

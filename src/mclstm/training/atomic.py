@@ -73,6 +73,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise StorageError(f"{path} is there already. Remove it, or choose another place with --out.")
+    path = path.absolute()  # "." has no name of its own
     make_folder(path.parent)
     for entry in list(os.scandir(path.parent)):  # what a killed writer of this folder left
         if entry.name.startswith(f".{path.name}.") and entry.name.endswith(".tmp"):
