@@ -57,7 +57,8 @@ def _member(path: Path) -> Member:
         raise CheckpointError(f"{path} is not finished. Go on with: mclstm resume {path}")
     progress = load_weights(run.folder.weights(), run.model, run.model_hash)
     about, where = run.folder.read_json(run.folder.manifest), str(run.folder.manifest)
-    units_in(about, where), step_in(about, where)
+    units_in(about, where)
+    step_in(about, where)
     return Member(run, about, progress)
 
 

@@ -97,9 +97,11 @@ def _read(path: Path, names: list[str]) -> Given:
         raise ConfigError(
             f"{path}, columns: the model has no column {strange[0][:40]!r}. It has {listed(names)}."
         )
-    origins = {("data", *place): f"{path}, line {line}" for place, line in document.lines.items()}
+    origins: dict[Place, str] = {
+        ("data", *place): f"{path}, line {line}" for place, line in document.lines.items()
+    }
     form = {key: value for key, value in content.items() if key != "columns"}
-    return Given(columns, form, {("data",): str(path), **origins})
+    return Given(columns, form, origins | {("data",): str(path)})
 
 
 def _config(trained: Trained, source: Source, given: Given, theirs: dict[str, str]) -> Config:

@@ -70,7 +70,8 @@ def _packed(path: Path) -> Trained:
     absent = [name for name in needed if name not in units]
     if absent:
         raise CheckpointError(f"{where} does not describe the column {absent[0]!r}. {DAMAGED}")
-    members, fingerprint = {}, ""
+    members: dict[str, nn.Module] = {}
+    fingerprint = ""
     for seed in _seeds(about, where):
         file = path / member_file(seed)
         model, fingerprint = build(checked_config, found)
