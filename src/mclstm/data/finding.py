@@ -54,8 +54,9 @@ def raise_first(findings: Sequence[Finding]) -> None:
 def unreadable(file: str, error: DataError) -> Finding:
     """A file that could not be read at all, as a finding, so that it does not hide the others."""
     what, _, remedy = str(error).partition(". ")
-    if isinstance(error, MissingColumnError):
-        return Finding(ERROR, ABSENT, "there is no such column", remedy.rstrip("."), file, "", error.column)
     if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
         what = what[len(file) :].lstrip(",: ")
-    return Finding(ERROR, "unreadable", what, remedy.rstrip(".") or "Correct or remove it", file)
+    remedy = remedy.rstrip(".") or "Correct or remove it"
+    if isinstance(error, MissingColumnError):
+        return Finding(ERROR, ABSENT, what, remedy, file, "", error.column)
+    return Finding(ERROR, "unreadable", what, remedy, file)
