@@ -32,7 +32,8 @@ class Finding(NamedTuple):
 
     def sentence(self) -> str:
         """The whole finding in two sentences: place and problem, then the remedy."""
-        return f"{self.place()}: {self.message}. {self.remedy}."
+        end = "" if self.remedy.endswith("?") else "."
+        return f"{self.place()}: {self.message}. {self.remedy}{end}"
 
 
 def errors(findings: Sequence[Finding]) -> list[Finding]:

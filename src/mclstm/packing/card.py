@@ -37,7 +37,7 @@ and highest member, and where the mass went.
 
 ## Training
 
-{sites} sites, {steps} steps from {first} to {last}, read as {reader}; the first file is `{source}`.
+{sites} sites, {steps} steps from {first} to {last} (reader {reader}); the first file is `{source}`.
 Periods: {periods}. Loss {loss}, scheme {scheme}, windows of {length} steps; of every member the weights that
 were best in the validation period, or else the last. Made with {software}.
 
@@ -100,7 +100,8 @@ def card(about: Mapping[str, Any]) -> str:
         season=" The time of the year is computed from the dates." if columns["day_of_year"] else "",
         example=safe(columns["mass"][0]),
         unit=_unit(about, columns["mass"][0]),
-        **{key: data[key] for key in ("step", "sites", "steps", "first", "last", "sha256")},
+        **{key: data[key] for key in ("step", "sites", "steps", "sha256")},
+        **{key: str(data[key]).removesuffix(" 00:00:00") for key in ("first", "last")},
         **{key: safe(data[key]) for key in ("reader", "source")},
         periods="; ".join(f"{name} {' to '.join(span)}" for name, span in config["periods"].items() if span),
         **{key: training[key] for key in ("loss", "scheme", "length")},
