@@ -10,6 +10,7 @@ __all__ = [
     "ConservationError",
     "DataError",
     "Interrupted",
+    "MissingColumnError",
     "NotFiniteError",
     "StorageError",
     "TrainingError",
@@ -26,6 +27,14 @@ class NotFiniteError(ValueError):
 
 class DataError(ValueError):
     """An input file or table cannot be used as it is."""
+
+
+class MissingColumnError(DataError):
+    """An input file or table lacks a column, which `column` names as it was asked for."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
 
 
 class ConfigError(ValueError):

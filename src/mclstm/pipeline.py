@@ -1,7 +1,7 @@
 """The data flow as code: read -> scale -> window -> build -> fit -> simulate -> score -> figures."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -176,15 +176,22 @@ def inputs(config: Config) -> dict[str, list[str]]:
     return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
 
 
-def read_series(config: Config, *, require_target: bool) -> xr.Dataset:
-    """The data a config names as a checked series."""
-    data = config.data
+def read_series(
+    config: Config, *, require_target: bool, trained_in: Mapping[str, str] | None = None
+) -> xr.Dataset:
+    """The data a config names as a checked series.
+
+    trained_in: units a model demands, by column: what is in another unit is converted, what names none is
+    taken to be in it.
+    """
+    data, demanded = config.data, dict(trained_in or {})
     wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
     series = read(
         data.path, data.reader,
         mass=data.mass, aux=data.aux, static=data.static, target=data.target,
         time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
-        units=data.units, convert=wanted, area_km2=data.area, attributes=data.attributes,
+        units=data.units, convert=wanted | demanded, assume=demanded,
+        area_km2=data.area, attributes=data.attributes,
         separator=data.separator, decimal=data.decimal, missing=data.missing_values,
         missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
         allow_negative_mass=getattr(config.model, "allow_negative_mass", False),

@@ -1,4 +1,4 @@
-"""`mclstm predict RUN --data FILE`: simulate new data, with or without observations."""
+"""`mclstm predict RUN --data DATA`: simulate new data, with or without observations."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,20 @@ __all__ = ["predict"]
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="folder of the run")],
+    run: Annotated[Path, typer.Argument(help="folder of the run, or of a packed model")],
     data: Annotated[
-        Path, typer.Option(help="data of the form the run was trained on; targets may be absent")
+        Path, typer.Option(help="file or folder with the columns the model needs; targets may be absent")
     ],
+    reader: Annotated[
+        str | None, typer.Option(help="layout of the data, as for check [default: as trained, or found out]")
+    ] = None,
+    attributes: Annotated[Path | None, typer.Option(help="CSV with one row of attributes a site")] = None,
+    columns: Annotated[
+        Path | None, typer.Option(help="YAML with your names (columns:), units: and area: of the data")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="netCDF file to write [default: in the run's folder]")
+        Path | None,
+        typer.Option(help="netCDF file to write [default: in the run's folder; of a packed model, here]"),
     ] = None,
     state_in: Annotated[Path | None, typer.Option(help="stores to start from")] = None,
     state_out: Annotated[Path | None, typer.Option(help="where to keep the stores at the end")] = None,
@@ -27,11 +35,14 @@ def predict(
     """Predict without observations, going on from a saved state if one is given."""
     from mclstm.data.slug import slug
     from mclstm.pipeline import as_netcdf
-    from mclstm.prediction import predicted
+    from mclstm.prediction import Source, predicted
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
-    predictions, keep_state = predicted(run, str(data), state_in)
-    target = out or run / "predictions" / f"{slug(data.stem)}.nc"
+    source = Source(str(data), reader, None if attributes is None else str(attributes), columns)
+    predictions, keep_state = predicted(run, source, state_in)
+    # A packed model is shared and may be read-only; a run is its owner's.
+    home = run if (run / "config.yaml").is_file() else Path()
+    target = out or home / "predictions" / f"{slug(data.stem)}.nc"
     make_folder(target.parent)
     write_bytes_atomic(target, as_netcdf(predictions))
     if csv:

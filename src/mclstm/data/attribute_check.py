@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mclstm.data import sentinels
-from mclstm.data.finding import ERROR, WARNING, Finding
+from mclstm.data.finding import ABSENT, ERROR, WARNING, Finding
 from mclstm.data.tables import Raw, Roles
 
 __all__ = ["attribute_findings"]
@@ -31,7 +31,7 @@ def attribute_findings(raw: Raw, roles: Roles) -> Iterator[Finding]:
             yield from _numbers(table[name].reindex(sites), file)
         else:
             remedy = "Correct --static, or name the file of attributes with --attributes"
-            yield Finding(ERROR, "attributes", "there is no such attribute", remedy, file, "", name)
+            yield Finding(ERROR, ABSENT, "there is no such attribute", remedy, file, "", name)
 
 
 def _numbers(column: pd.Series, file: str) -> Iterator[Finding]:

@@ -50,6 +50,7 @@ def in_units(series: xr.Dataset, wanted: Mapping[str, str], area_km2: Any) -> xr
             raise DataError(
                 f"{name} is to be converted to {unit}, but its unit is not declared. Declare it in units."
             )
-        values = convert(item.to_numpy(), stated, unit, area_km2=area_km2, role=item.attrs["role"])
+        area = area_km2[:, 0] if area_km2 is not None and item.dims == ("site",) else area_km2
+        values = convert(item.to_numpy(), stated, unit, area_km2=area, role=item.attrs["role"])
         series[name] = (item.dims, values, item.attrs | {"units": unit})
     return series

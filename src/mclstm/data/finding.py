@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mclstm.errors import DataError
+from mclstm.errors import DataError, MissingColumnError
 
-__all__ = ["ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
+__all__ = ["ABSENT", "ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
 
 ERROR, WARNING = "error", "warning"
+ABSENT = "absent"  # the kind of a column or attribute that is not there
 
 
 class Finding(NamedTuple):
@@ -31,7 +32,8 @@ class Finding(NamedTuple):
 
     def sentence(self) -> str:
         """The whole finding in two sentences: place and problem, then the remedy."""
-        return f"{self.place()}: {self.message}. {self.remedy}."
+        end = "" if self.remedy.endswith("?") else "."
+        return f"{self.place()}: {self.message}. {self.remedy}{end}"
 
 
 def errors(findings: Sequence[Finding]) -> list[Finding]:
@@ -45,6 +47,8 @@ def raise_first(findings: Sequence[Finding]) -> None:
     if not bad:
         return
     more = f"\n{len(bad) - 1} more: `mclstm check` lists them all." if len(bad) > 1 else ""
+    if bad[0].kind == ABSENT:
+        raise MissingColumnError(bad[0].sentence() + more, bad[0].column)
     raise DataError(bad[0].sentence() + more)
 
 
@@ -53,4 +57,7 @@ def unreadable(file: str, error: DataError) -> Finding:
     what, _, remedy = str(error).partition(". ")
     if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
         what = what[len(file) :].lstrip(",: ")
-    return Finding(ERROR, "unreadable", what, remedy.rstrip(".") or "Correct or remove it", file)
+    remedy = remedy.rstrip(".") or "Correct or remove it"
+    if isinstance(error, MissingColumnError):
+        return Finding(ERROR, ABSENT, what, remedy, file, "", error.column)
+    return Finding(ERROR, "unreadable", what, remedy, file)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from mclstm.data.tables import Roles
-from mclstm.errors import DataError
+from mclstm.errors import DataError, MissingColumnError
 
 __all__ = ["guess_roles", "require_columns", "site_column", "time_column"]
 
@@ -48,7 +48,7 @@ def require_columns(columns: Iterable[str], wanted: Iterable[str], file: str) ->
         if name not in have:
             near = get_close_matches(name, have, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(have)}."
-            raise DataError(f"{file} has no column {name!r}. {hint}")
+            raise MissingColumnError(f"{file} has no column {name!r}. {hint}", name)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """Declared unit conversions: the only way mass is ever scaled, and never shifted.
 
-A unit is an amount per time (`mm/day`, `m3/s`, `veh/5min`), an amount, or a temperature. A volume and a depth
-convert into each other over an area; amounts this module does not know convert only in their time part.
+A unit is an amount per time (`mm/day`, `m3/s`, `veh/5min`), an amount, a pressure, or a temperature. A volume
+and a depth convert into each other over an area; amounts this module does not know convert only in their
+time part.
 """
 
 import re
@@ -19,8 +20,11 @@ LENGTHS = {
     "kg m-2": 1.0,
 }  # in mm; 1 kg of water on 1 m2 is 1 mm
 VOLUMES = {"m3": 1.0, "l": 1e-3, "ft3": 0.028316846592, "km3": 1e9, "hm3": 1e6}  # in m3
+PRESSURES = {"Pa": 1.0, "hPa": 100.0, "kPa": 1000.0}  # in Pa
 TIMES = {"s": 1, "min": 60, "h": 3600, "day": 86400, "week": 604800}  # in seconds
 TEMPERATURES = {"degC": 273.15, "K": 0.0}  # what to add to reach kelvin
+
+KINDS = {"length": LENGTHS, "volume": VOLUMES, "pressure": PRESSURES, "temperature": TEMPERATURES}
 
 TIME_WORDS = {
     "s": "s", "sec": "s", "second": "s", "seconds": "s",
@@ -117,6 +121,8 @@ def _scale(old: str, new: str, source: str, target: str, area_km2: Any) -> Any:
         return LENGTHS[old] / LENGTHS[new]
     if kinds == ("volume", "volume"):
         return VOLUMES[old] / VOLUMES[new]
+    if kinds == ("pressure", "pressure"):
+        return PRESSURES[old] / PRESSURES[new]
     if set(kinds) == {"length", "volume"}:
         if area_km2 is None:
             raise DataError(f"{source} becomes {target} only over an area: declare the area in km2.")
@@ -134,7 +140,7 @@ def _amount(text: str) -> str:
 
 
 def _kind(amount: str) -> str:
-    for kind, table in (("length", LENGTHS), ("volume", VOLUMES), ("temperature", TEMPERATURES)):
+    for kind, table in KINDS.items():
         if amount in table:
             return kind
     return "other"

@@ -1,6 +1,6 @@
 """Members of one model: read from their run folders, averaged, scored alone and together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,9 @@ from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
 from mclstm.evaluation.tables import score_table
 
-__all__ = ["averaged", "read_flows", "require_alike", "scored"]
+__all__ = ["averaged", "read_flows", "require_alike", "scored", "together"]
 
+LEDGER = ("entered", "outflow", "storage", "storage_before", "residual")
 KEPT = ("simulated", "observed", "inflow")  # the stores of 447 basins would fill the memory
 
 
@@ -55,6 +56,40 @@ def averaged(members: Sequence[xr.Dataset]) -> xr.Dataset:
     for member in members[1:]:
         total += member["simulated"].to_numpy()
     return members[0].assign(simulated=total / len(members))
+
+
+def together(members: Iterable[xr.Dataset]) -> xr.Dataset:
+    """All that members simulated, averaged; `simulated_low` and `simulated_high` are the extreme members.
+
+    The ledger is linear, so the mean of ledgers that close closes. Cells of different members have nothing
+    in common: where there are several members their storage is to be the total (`simulate(cells=False)`).
+    One member stays as it is.
+
+    >>> days = {"site": ["A"], "time": [0, 1]}
+    >>> low, high = (xr.Dataset({"simulated": (("site", "time"), [[v, v]])}, days) for v in (1.0, 3.0))
+    >>> {name: item.to_numpy().tolist() for name, item in together([low, high]).data_vars.items()}
+    {'simulated': [[2.0, 2.0]], 'simulated_low': [[1.0, 1.0]], 'simulated_high': [[3.0, 3.0]]}
+    """
+    given = iter(members)
+    first = next(given)
+    flows = [str(name) for name in first.data_vars if str(name).startswith("simulated")]
+    total = {name: first[name].to_numpy() for name in [*flows, *(key for key in LEDGER if key in first)]}
+    low, high = ({name: total[name] for name in flows} for _ in range(2))
+    count = 1
+    for member in given:
+        count += 1
+        total = {name: value + member[name].to_numpy() for name, value in total.items()}
+        low = {name: np.fmin(value, member[name].to_numpy()) for name, value in low.items()}
+        high = {name: np.fmax(value, member[name].to_numpy()) for name, value in high.items()}
+    if count == 1:
+        return first
+    means = {name: first[name].copy(data=value / count) for name, value in total.items()}
+    result = first.assign(means).assign_attrs(members=count, simulated=f"mean of {count} members")
+    for word, ends in (("low", low), ("high", high)):
+        for name, value in ends.items():
+            about = {**first[name].attrs, "long_name": f"{word}est of {count} members"}
+            result[f"{name}_{word}"] = first[name].copy(data=value).assign_attrs(about)
+    return result
 
 
 def scored(name: str, members: Sequence[xr.Dataset], conserving: bool) -> list[Scored]:

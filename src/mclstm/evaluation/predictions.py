@@ -20,14 +20,18 @@ Arrays = dict[str, NDArray[np.float64]]
 DIMS = ("site", "time")
 
 
-def measured(model: nn.Module, output: Output, stores: bool = True) -> dict[str, Tensor]:
-    """What is kept of one run, each (T, B, ...) float64; the stores only if they are wanted."""
+def measured(model: nn.Module, output: Output, stores: bool = True, cells: bool = True) -> dict[str, Tensor]:
+    """What is kept of one run, each (T, B, ...) float64; the stores only if they are wanted.
+
+    Without `cells` the storage is the total of all cells, as if there were one.
+    """
     kept = {"simulated": output.y[..., : len(model.targets)].double()}  # type: ignore[arg-type]
     if not stores or output.x is None or output.h is None or output.c is None:
         return kept
+    stored = output.c[1:].double()
     return kept | {
         "entered": output.x.double().sum(-1),
-        "storage": output.c[1:].double(),
+        "storage": stored if cells else stored.sum(-1, keepdim=True),
         "stored_before": output.c[:-1].double().sum(-1),
         "outflow": outflow(model, output.y, output.h).double(),
     }
@@ -93,7 +97,8 @@ def _put_targets(
 
 def _with_stores(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str) -> xr.Dataset:
     amount = amount_unit(unit, pd.DatetimeIndex(result["time"].to_numpy()))
-    trash = isinstance(model.head, SumHead) and not bool(model.head.members[0].any())
+    whole = values["storage"].shape[-1] == 1  # of several cells, if there were any
+    trash = isinstance(model.head, SumHead) and not bool(model.head.members[0].any()) and not whole
     before = _first(values["stored_before"])
     stored = values["storage"].sum(-1)
     books = (

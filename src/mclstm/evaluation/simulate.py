@@ -44,10 +44,12 @@ def simulate(
     state: State | None = None,
     target_units: Mapping[str, str] | None = None,
     stores: bool = True,
+    cells: bool = True,
 ) -> Simulation:
     """Run every site from `warmup` steps before the period, or from a given state at its first step.
 
     Without `stores` only what flowed out at the targets is kept: of many sites, cells are most of the memory.
+    Without `cells` the storage of a site is one number, the total.
     Steps at which a site has no inputs stay NaN; a site that has none at all keeps the state it had.
     """
     _require_covered(data.covered, series, period, "the period")
@@ -59,7 +61,7 @@ def simulate(
         rows = torch.from_numpy(run.sites)
         before = None if state is None else {name: value[rows] for name, value in state.items()}
         output = _forward(model, data, rows, run, before)
-        for name, values in measured(model, output, stores).items():
+        for name, values in measured(model, output, stores, cells).items():
             shape = (len(data.x), period[1] - start, *values.shape[2:])
             into = collected.setdefault(name, np.full(shape, np.nan))
             into[run.sites, run.first - start : run.after - start] = values.transpose(0, 1).numpy()

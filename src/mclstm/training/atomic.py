@@ -6,11 +6,14 @@ before it takes the name, and the name is on the disk before the call returns. N
 
 import os
 import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mclstm.errors import StorageError
 
-__all__ = ["fsync_folder", "make_folder", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["fsync_folder", "make_folder", "new_folder", "write_bytes_atomic", "write_text_atomic"]
 
 
 def write_bytes_atomic(path: str | Path, content: bytes) -> None:
@@ -55,6 +58,40 @@ def make_folder(path: Path) -> None:
             f"Cannot make the folder {path}: {error.strerror or error}. "
             "Choose another place, one you may write to."
         ) from error
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill that becomes `path` all at once when the block ends well, and vanishes if it does not.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     with new_folder(Path(home, "model")) as folder:
+    ...         write_text_atomic(folder / "README.md", "# Model")
+    ...     [file.name for file in Path(home).rglob("*")]
+    ['model', 'README.md']
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise StorageError(f"{path} is there already. Remove it, or choose another place with --out.")
+    path = path.absolute()  # "." has no name of its own
+    make_folder(path.parent)
+    for entry in list(os.scandir(path.parent)):  # what a killed writer of this folder left
+        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(".tmp"):
+            shutil.rmtree(entry.path, ignore_errors=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    make_folder(temporary)
+    try:
+        yield temporary
+        try:
+            temporary.replace(path)
+            fsync_folder(path.parent)
+        except OSError as error:
+            raise StorageError(
+                f"Cannot make the folder {path}: {error.strerror or error}. Choose another place with --out."
+            ) from error
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
 
 
 def fsync_folder(folder: Path) -> None:

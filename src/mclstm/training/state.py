@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from mclstm.errors import CheckpointError
 from mclstm.training import checkpoint
 
-__all__ = ["Progress", "load_weights", "restore", "save"]
+__all__ = ["Progress", "load_weights", "restore", "save", "save_weights"]
 
 
 class Progress(NamedTuple):
@@ -47,6 +47,11 @@ def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
     progress = progress_of(path, metadata)
     put_weights(model, tensors)
     return progress
+
+
+def save_weights(path: Path, model: nn.Module, progress: Progress, model_hash: str) -> None:
+    """Only what prediction needs: a checkpoint that `load_weights` reads and no training can go on from."""
+    checkpoint.save(path, weights_of(model), {"model_hash": model_hash, "progress": progress._asdict()})
 
 
 def progress_of(path: Path, metadata: dict[str, Any]) -> Progress:

@@ -22,7 +22,7 @@ from mclstm.data.series import build
 from mclstm.data.tables import Raw, Request, Roles, declare_missing
 from mclstm.errors import ConfigError, DataError
 
-__all__ = ["READERS", "detect", "load", "read", "require_roles", "require_units"]
+__all__ = ["READERS", "UNITS", "detect", "load", "read", "require_roles", "require_units"]
 
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
     "csv": csv.load,
@@ -32,6 +32,9 @@ READERS: dict[str, Callable[[Path, Request], Raw]] = {
     "caravan": caravan.load,
     "camels_us": camels_us.load,
 }
+
+# What a format fixes without saying it in its files, by reader.
+UNITS = {"caravan": caravan.UNITS, "camels_us": camels_us.UNITS}
 
 SUFFIXES = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv",
@@ -87,6 +90,7 @@ def read(
     sites: Sequence[str] = (),
     units: Mapping[str, str] | None = None,
     convert: Mapping[str, str] | None = None,
+    assume: Mapping[str, str] | None = None,
     area_km2: float | str | Mapping[str, float] | None = None,
     attributes: str | None = None,
     date_format: str | None = None,
@@ -101,7 +105,8 @@ def read(
     """Data from a path as a checked series; the first thing wrong is raised as a DataError.
 
     `units` declares what the file has, `convert` what the series shall have; a volume becomes a depth over
-    `area_km2`: a number, one a site, or the name of an attribute. Prediction needs no observations: with
+    `area_km2`: a number, one a site, or the name of an attribute. `assume` holds the units of columns for
+    which neither the caller nor the file names one. Prediction needs no observations: with
     `require_target=False` a target that is not there is left out.
     """
     require_policy(missing_mass, missing_aux)
@@ -116,7 +121,8 @@ def read(
     raw = declare_missing(load(Path(path), reader, request), tuple(missing))
     raise_first(raw.findings)
     _require_sites(request.sites, raw, str(path))
-    roles, stated = _present(roles, raw), raw.units | dict(units or {})
+    stated = dict(assume or {}) | {name: unit for name, unit in raw.units.items() if unit} | dict(units or {})
+    roles = _present(roles, raw)
     policy = {"missing_mass": missing_mass, "missing_aux": missing_aux}
     raise_first(inspect(raw, roles, stated, **policy, allow_negative_mass=allow_negative_mass))
     series = build(raw.tables, roles, stated, raw.attributes, **policy)

@@ -7,9 +7,10 @@ import pandas as pd
 
 from mclstm.data.guess import SITE_NAMES, listed
 from mclstm.data.readers.text import read_table
+from mclstm.data.tables import Raw, Request
 from mclstm.errors import DataError
 
-__all__ = ["attribute_table"]
+__all__ = ["attribute_table", "with_attributes"]
 
 
 def attribute_table(files: list[Path], wanted: tuple[str, ...], site: str | None = None) -> pd.DataFrame:
@@ -25,6 +26,15 @@ def attribute_table(files: list[Path], wanted: tuple[str, ...], site: str | None
         )
     table = table.loc[:, ~table.columns.duplicated()]
     return table[[name for name in wanted if name in table.columns]] if wanted else table
+
+
+def with_attributes(raw: Raw, request: Request) -> Raw:
+    """What a layout holds, with the attributes of a named file, which go before its own."""
+    if request.attributes is None:
+        return raw
+    given = attribute_table([Path(request.attributes)], request.static, request.site)
+    own = raw.attributes[[name for name in raw.attributes.columns if name not in given.columns]]
+    return raw._replace(attributes=given.join(own, how="outer"), attributes_file=request.attributes)
 
 
 def _by_site(file: Path, site: str | None) -> pd.DataFrame:

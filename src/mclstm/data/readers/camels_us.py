@@ -8,15 +8,27 @@ import pandas as pd
 from mclstm.data import cache
 from mclstm.data.finding import Finding, unreadable
 from mclstm.data.guess import listed, require_columns
-from mclstm.data.readers.attributes import attribute_table
+from mclstm.data.readers.attributes import attribute_table, with_attributes
 from mclstm.data.readers.camels_text import discharge, forcing
 from mclstm.data.slug import require_site
 from mclstm.data.tables import Raw, Request, Table
 from mclstm.errors import DataError
 
-__all__ = ["load", "root_of"]
+__all__ = ["UNITS", "load", "root_of"]
 
 FLOW = "discharge"
+# The units of attributes stand in the description of the data (Addor et al. 2017), not in its files.
+UNITS = {
+    "elev_mean": "m", "slope_mean": "m/km", "area_gages2": "km2", "area_geospa_fabric": "km2",
+    "frac_forest": "1", "lai_max": "1", "lai_diff": "1", "gvf_max": "1", "gvf_diff": "1",
+    "soil_depth_pelletier": "m", "soil_depth_statsgo": "m", "soil_porosity": "1",
+    "soil_conductivity": "cm/h", "max_water_content": "m",
+    "sand_frac": "%", "silt_frac": "%", "clay_frac": "%",
+    "carbonate_rocks_frac": "1", "geol_permeability": "log10(m2)",
+    "p_mean": "mm/day", "pet_mean": "mm/day", "p_seasonality": "1", "frac_snow": "1", "aridity": "1",
+    "high_prec_freq": "days/year", "high_prec_dur": "days",
+    "low_prec_freq": "days/year", "low_prec_dur": "days",
+}  # fmt: skip
 NOT_SNOW = "swe"  # 0 throughout in every product: read only when asked for
 
 
@@ -45,7 +57,8 @@ def load(path: Path, request: Request, product: str = "") -> Raw:
         for table in tables
     ]
     attributes, bad = _attributes(root, request)
-    return Raw("camels_us", tables, attributes, units, found + bad, str(root / "camels_attributes_v2.0"))
+    stated, place = UNITS | units, str(root / "camels_attributes_v2.0")
+    return with_attributes(Raw("camels_us", tables, attributes, stated, found + bad, place), request)
 
 
 def root_of(path: Path) -> Path | None:

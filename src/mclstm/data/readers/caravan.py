@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mclstm.data.readers.attributes import with_attributes
 from mclstm.data.readers.csv import collect, one_csv, site_paths
 from mclstm.data.readers.generic_nh import one_file_a_site, static_table
 from mclstm.data.tables import Raw, Request
@@ -18,6 +19,7 @@ UNITS = {
     "potential_evaporation_sum_FAO_PENMAN_MONTEITH": "mm/day",
     "temperature_2m_mean": "degC", "temperature_2m_min": "degC", "temperature_2m_max": "degC",
     "snow_depth_water_equivalent_mean": "mm", "surface_pressure_mean": "kPa",
+    "surface_net_solar_radiation_mean": "W/m2",
 }  # fmt: skip
 
 
@@ -27,7 +29,8 @@ def load(path: Path, request: Request) -> Raw:
     tables = [table for raw in raws for table in raw.tables]
     attributes = pd.concat([raw.attributes for raw in raws])
     found = [finding for raw in raws for finding in raw.findings]
-    return Raw("caravan", tables, attributes, UNITS, found, str(path / "attributes"))
+    raw = Raw("caravan", tables, attributes, UNITS, found, str(path / "attributes"))
+    return with_attributes(raw, request)
 
 
 def _folders(path: Path) -> list[Path]:

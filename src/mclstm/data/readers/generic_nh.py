@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from mclstm.data.finding import Finding, unreadable
-from mclstm.data.readers.attributes import attribute_table
+from mclstm.data.readers.attributes import attribute_table, with_attributes
 from mclstm.data.readers.csv import collect, site_paths
 from mclstm.data.readers.netcdf import open_netcdf, site_tables, units_of
 from mclstm.data.split import Split
@@ -18,7 +18,7 @@ __all__ = ["load"]
 def load(path: Path, request: Request) -> Raw:
     """Read every site of the folder, or the named ones."""
     files = site_paths(path / "time_series", ".nc", request.sites)
-    return one_file_a_site("generic_nh", files, path / "attributes", request)
+    return with_attributes(one_file_a_site("generic_nh", files, path / "attributes", request), request)
 
 
 def one_file_a_site(reader: str, files: list[Path], attributes: Path, request: Request) -> Raw:

@@ -1,0 +1,79 @@
+"""Prediction on new data: no observations needed, from a saved state if there is one."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import xarray as xr
+
+from mclstm.data.manifest import require_step
+from mclstm.data.windows import Tensors, tensors
+from mclstm.evaluation.ensemble import together
+from mclstm.evaluation.simulate import simulate
+from mclstm.models.output import State
+from mclstm.prediction.source import Source, series_for
+from mclstm.prediction.states import Saved, load_state, save_state, sites_of
+from mclstm.prediction.trained import Trained, opened
+
+__all__ = ["Predicted", "predict", "predicted"]
+
+
+class Predicted(NamedTuple):
+    """What a model says of new data, and a way to keep the stores as they are after it."""
+
+    predictions: xr.Dataset
+    keep_state: Callable[[Path], None]
+
+
+def predict(
+    path: Path, data: str | Source, state_in: Path | None = None, state_out: Path | None = None
+) -> xr.Dataset:
+    """Run a trained model over all of `data`; with a saved state it goes on where that state was taken.
+
+    path: a run, or a packed model, of which every member simulates and the mean is the prediction.
+    Two halves equal one whole: predicting a first file with `state_out` and the next with `state_in` gives
+    the numbers of predicting both as one. Without a state the stores begin as the model's start says.
+    """
+    found = predicted(path, data, state_in)
+    if state_out is not None:
+        found.keep_state(state_out)
+    return found.predictions
+
+
+def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> Predicted:
+    """As `predict`, with the state still to be kept: after the predictions are safe, not before."""
+    trained, source = opened(path), data if isinstance(data, Source) else Source(data)
+    series = series_for(trained, source)
+    require_step(series, trained.step, source.path)
+    step = trained.step or series.attrs["step"]  # a single row has none of its own
+    prepared = tensors(series, trained.moments, torch.float32)
+    sites = sites_of(series, prepared.covered)
+    before = None if state_in is None else load_state(state_in, trained, sites, step)
+    after: dict[str, State] = {}
+    predictions = together(_each(trained, prepared, series, before, after))
+    dates = [None] * len(sites) if before is None else before.dates
+    dates = [date if site.last is None else site.last for site, date in zip(sites, dates, strict=True)]
+    keep = partial(
+        save_state,
+        model_hash=trained.model_hash,
+        saved=Saved(after, dates),
+        sites=[site.name for site in sites],
+        step=step,
+    )
+    return Predicted(predictions, keep)
+
+
+def _each(
+    trained: Trained, prepared: Tensors, series: xr.Dataset, before: Saved | None, after: dict[str, State]
+) -> Iterator[xr.Dataset]:
+    """The members' simulations one by one, for many would fill the memory; their states go into `after`."""
+    for name, model in trained.members.items():
+        done = simulate(
+            model, prepared, series, (0, series.sizes["time"]), warmup=0,
+            state=None if before is None else before.states[name], target_units=trained.units,
+            cells=len(trained.members) == 1,
+        )  # fmt: skip
+        after[name] = done.state
+        yield done.predictions
