@@ -1,6 +1,5 @@
 """The fast backends against the reference: random cases, conservation, repetition, derivatives."""
 
-import copy
 import json
 import os
 
@@ -15,47 +14,13 @@ from mclstm.ops.ledger import ledger
 from mclstm.ops.native import operator
 from mclstm.ops.native.library import library
 from mclstm.ops.stacked import covered, stack
-from support.cases import Case, Results, draw, run
+from support.cases import draw, in_float32, run
+from support.tolerance import assert_close
 from support.variants import ABLATIONS, VARIANTS, Hypernetwork, build, inputs
 
 LONG = os.environ.get("MCLSTM_LONG") == "1"
 BLOCKS, CASES = 10, 2000 if LONG else 300
 FAST = ("torch", "native")
-
-
-def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
-    """Largest error of each tensor, relative to its largest value.
-
-    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them.
-    """
-    sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
-    floor = 0.1 * max(sizes.values())
-    return {
-        name: (found[name].double() - exact[name]).abs().max().item() / max(size, floor)
-        for name, size in sizes.items()
-        if max(size, floor) > 0
-    }
-
-
-def assert_close(found: Results, exact: Results, own: Results, eps: float, steps: int) -> None:
-    """`own` is what the reference makes of the problem in the same precision."""
-    for part, factor in ((0, 8.0), (1, 64.0)):
-        theirs = errors(own[part], exact[part])
-        for name, error in errors(found[part], exact[part]).items():
-            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name])
-            assert error <= bound, f"{name}: {error:.2e} > {bound:.2e}"
-
-
-def in_float32(case: Case) -> Case:
-    """The same numbers after rounding, so that only the arithmetic differs."""
-    layer = copy.deepcopy(case.layer).float().double()
-    rounded = {name: value.float().double() for name, value in case.inputs.items()}
-    return case._replace(
-        layer=layer,
-        inputs=rounded,
-        weight_h=case.weight_h.float().double(),
-        weight_c=case.weight_c.float().double(),
-    )
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -224,14 +189,25 @@ def test_extreme_amounts_and_logits_conserve(backend: str, dtype: torch.dtype) -
                 assert ledger(x, h, c).error.max() <= 4.0 * eps * 35
 
 
+ALIKE = {"gates_see": ("aux",), "static_size": 0}  # gates that may be the same for all samples
+EMPTY: dict[str, dict[str, object]] = {"hydrology": {}, "static": ALIKE, "identity": ALIKE}
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("members", [None, 3])
 @pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0)], ids=str)
+@pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize("backend", FAST)
-def test_empty_sequences_and_batches(backend: str, shape: tuple[int, int]) -> None:
-    layer, (x, a, s) = build("hydrology", backend=backend), inputs(*shape)
-    h, c = layer(x, a, static=s)
-    assert h.shape == (*shape, 4)
-    assert c.shape == (shape[1], 4)
-    torch.autograd.grad(h.sum() + c.sum(), list(layer.parameters()), allow_unused=True)
+def test_empty_sequences_and_batches(
+    backend: str, name: str, shape: tuple[int, int], members: int | None, last: bool
+) -> None:
+    layer, (x, a, s) = build(name, backend=backend, members=members, **EMPTY[name]), inputs(*shape)
+    h, c = (layer.last if last else layer)(x, a, static=s[:, : layer.gates.static_size])
+    lead = () if members is None else (members,)
+    assert h.shape == (*lead, *(shape[1:] if last else shape), 4)
+    assert c.shape == (*lead, shape[1], 4)
+    found = torch.autograd.grad(h.sum() + c.sum(), list(layer.parameters()), allow_unused=True)
+    assert all(grad is None or not grad.any() for grad in found)  # c0 is none of them
 
 
 @pytest.mark.skipif(library() is None, reason="the kernel is not built")

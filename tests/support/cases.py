@@ -1,5 +1,6 @@
 """Random problems for the backends: shapes, options and weights, from a seed."""
 
+import copy
 import random
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -38,6 +39,18 @@ def draw(seed: int) -> Case:
         if _well_conditioned(case):
             return case
     raise AssertionError(f"no case for seed {seed}")
+
+
+def in_float32(case: Case) -> Case:
+    """The same numbers after rounding, so that only the arithmetic differs."""
+    layer = copy.deepcopy(case.layer).float().double()
+    rounded = {name: value.float().double() for name, value in case.inputs.items()}
+    return case._replace(
+        layer=layer,
+        inputs=rounded,
+        weight_h=case.weight_h.float().double(),
+        weight_c=case.weight_c.float().double(),
+    )
 
 
 def _draw(choose: random.Random, noise: torch.Generator) -> Case:
