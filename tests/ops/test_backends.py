@@ -1,6 +1,5 @@
 """The fast backends against the reference: random cases, conservation, repetition, derivatives."""
 
-import json
 import os
 
 import pytest
@@ -208,17 +207,6 @@ def test_empty_sequences_and_batches(
     assert c.shape == (*lead, shape[1], 4)
     found = torch.autograd.grad(h.sum() + c.sum(), list(layer.parameters()), allow_unused=True)
     assert all(grad is None or not grad.any() for grad in found)  # c0 is none of them
-
-
-@pytest.mark.skipif(library() is None, reason="the kernel is not built")
-def test_the_operator_is_well_registered() -> None:
-    layer, (x, a, s) = build("hydrology"), inputs()
-    form = layer.gates.form
-    c0, weights = torch.rand(3, 4, dtype=torch.float64), layer.gates.weights()
-    tensors = [value.detach() for value in (x, a, s, c0, *weights[:5], weights.B_r) if value is not None]
-    for value in tensors[1::2]:
-        value.requires_grad_()
-    torch.library.opcheck(operator.native_sequence, (*tensors, None, None, json.dumps(form)))
 
 
 @pytest.mark.skipif(library() is None, reason="the kernel is not built")
