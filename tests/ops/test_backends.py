@@ -172,6 +172,18 @@ def test_ablations_and_the_published_norm_are_those_of_the_reference(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("backend", ["reference", *FAST])
+def test_a_logistic_input_gate_has_no_slope_at_its_floor(backend: str, dtype: torch.dtype) -> None:
+    layer = build("hydrology", backend=backend, dtype=dtype, not_conserving=("input",))
+    x, a, s = inputs(dtype=dtype)
+    with torch.no_grad():
+        layer.gates.b_i[0].fill_(-1e3)
+    (slope,) = torch.autograd.grad(layer(x, a, static=s)[0].sum(), [layer.gates.b_i])
+    assert not slope[0].any()
+    assert slope[1].all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("backend", FAST)
 def test_extreme_amounts_and_logits_conserve(backend: str, dtype: torch.dtype) -> None:
     eps = torch.finfo(dtype).eps
