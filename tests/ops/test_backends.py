@@ -26,7 +26,8 @@ FAST = ("torch", "native")
 def test_random_cases(block: int) -> None:
     for seed in range(block, CASES, BLOCKS):
         case = in_float32(draw(seed))
-        steps, cells = case.weight_h.shape[0], case.weight_h.shape[-1]
+        steps, _, cells = case.weight_h.shape[-3:]
+        x = case.inputs["x"].expand(*case.weight_h.shape[:-1], -1)
         exact = run(case, "reference", torch.float64)
         for dtype in (torch.float64, torch.float32):
             own = exact if dtype == torch.float64 else run(case, "reference", dtype)
@@ -34,7 +35,7 @@ def test_random_cases(block: int) -> None:
                 found, eps = run(case, backend, dtype), torch.finfo(dtype).eps
                 assert_close(found, exact, own, eps, steps)
                 if case.lengths is None:
-                    book = ledger(case.inputs["x"], found.forward["h"], found.forward["c"])
+                    book = ledger(x, found.forward["h"], found.forward["c"])
                     assert book.error.max() <= 4.0 * eps * (steps + cells)
 
 
