@@ -69,8 +69,8 @@ def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:
     place = find_mnist() if folder is None else Path(folder)
     if place is None:
         raise DataError(
-            "MNIST is not at hand; fetch it with `mclstm experiment mnist-sum --download`, or put its four .gz "
-            f"files into {home()} or into the folder mnist of a folder that MCLSTM_DATA names."
+            "MNIST is not at hand; fetch it with `mclstm experiment mnist-sum --download`, or put its four "
+            f".gz files into {home()} or into the folder mnist of a folder that MCLSTM_DATA names."
         )
     parts = {name: read_idx(place / f"{name}.gz", check) for name, check in FILES.items()}
     return {

@@ -46,8 +46,8 @@ def first_good(name: str, md5: str, mirrors: Sequence[str]) -> bytes:
         except (OSError, EOFError, ValueError) as error:
             failures.append(f"{mirror}: {getattr(error, 'reason', None) or error}")
     raise DataError(
-        f"MNIST's {name} could not be fetched ({'; '.join(failures)}). Try again later, or put the four files "
-        "into a folder mnist and name the folder above it in the environment variable MCLSTM_DATA."
+        f"MNIST's {name} could not be fetched ({'; '.join(failures)}). Try again later, or put the four "
+        "files into a folder mnist and name the folder above it in the environment variable MCLSTM_DATA."
     )
 
 
