@@ -30,10 +30,13 @@ format: env
 	$(VENV)/bin/ruff format .
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-long-run record-kills record-demo record-runtime docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-runtime docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
+
+record-backends: env
+	MCLSTM_LONG=1 MCLSTM_RECORD=results/conservation/backends.json $(PYTHON) -m pytest tests/ops/test_backends.py -k random_cases
 
 record-long-run: env
 	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json --figure docs/figures/long_run.svg

@@ -29,6 +29,15 @@ def test_the_source_compiles_without_warnings(flag: str) -> None:
 
 
 @needs_compiler
+def test_the_optimiser_has_no_warnings_either(tmp_path: Path) -> None:
+    """Built as it is for users: what is used before it is set, or past its end, only the optimiser sees."""
+    line = building.command(tmp_path / "kernel.so", (building.TARGETS["kernel_avx2.so"], "-Werror"))
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+
+
+@needs_compiler
 def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     program = tmp_path / "driver"
     checks = "-fsanitize=address,undefined,float-cast-overflow"

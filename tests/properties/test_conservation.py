@@ -4,10 +4,7 @@
 thousand and keeps the worst error met, as a share of its bound.
 """
 
-import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mclstm import MCLSTM
+from support.record import keep
 from support.variants import Hypernetwork, shaken
 
 # Work of one example, in steps times cells squared times samples: keeps a run of the suite to a minute.
@@ -29,10 +27,7 @@ worst: dict[str, float] = {}
 @pytest.fixture(scope="module", autouse=True)
 def _record() -> Iterator[None]:
     yield
-    target = os.environ.get("MCLSTM_RECORD")
-    if target:
-        Path(target).parent.mkdir(parents=True, exist_ok=True)
-        Path(target).write_text(json.dumps(worst, indent=1, sort_keys=True) + "\n")
+    keep(worst)
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """Random problems for the backends: shapes, options and weights, from a seed."""
 
+import copy
 import random
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -20,8 +21,9 @@ class Case(NamedTuple):
     layer: MCLSTM
     inputs: dict[str, Tensor]  # x, a, static, c0
     lengths: Tensor | None
-    weight_h: Tensor  # (T, B, K), the loss is sum(weight_h h) + sum(weight_c c)
-    weight_c: Tensor  # (T + 1, B, K)
+    weight_h: Tensor  # (T, B, K), led by E with members, the loss is sum(weight_h h) + sum(weight_c c)
+    weight_c: Tensor  # (T + 1, B, K), likewise
+    constant: tuple[str, ...] = ()  # inputs without a gradient
 
 
 class Results(NamedTuple):
@@ -40,33 +42,66 @@ def draw(seed: int) -> Case:
     raise AssertionError(f"no case for seed {seed}")
 
 
+def in_float32(case: Case) -> Case:
+    """The same numbers after rounding, so that only the arithmetic differs."""
+    layer = copy.deepcopy(case.layer).float().double()
+    rounded = {name: value.float().double() for name, value in case.inputs.items()}
+    return case._replace(
+        layer=layer,
+        inputs=rounded,
+        weight_h=case.weight_h.float().double(),
+        weight_c=case.weight_c.float().double(),
+    )
+
+
 def _draw(choose: random.Random, noise: torch.Generator) -> Case:
-    M, A, S = choose.choice((0, 1, 1, 2, 4)), choose.randint(0, 4), choose.choice((0, 0, 1, 5))
+    E, T, B, K = _sizes(choose)
+    M, A = choose.choice((0, 1, 1, 2, 4)), choose.randint(0, 4)
+    # Gates that are the same for all samples have a kernel of their own, and are rare without help.
+    alike = choose.random() < 0.12
+    options = _options(choose, noise, K, alike)
+    layer = MCLSTM(M, A, K, members=E, dtype=torch.float64, backend="reference", **options)
+    _set_weights(layer, noise)
+
+    def normal(*shape: int, shared: float = 0.0) -> Tensor:
+        """`shared`: how likely all members have the same."""
+        lead = () if E is None or choose.random() < shared else (E,)
+        return torch.randn(*lead, *shape, generator=noise, dtype=torch.float64)
+
+    x, a = normal(T, B, M, shared=0.5), normal(T, 1 if alike else B, A, shared=0.5)
+    inputs = {"x": x if options["allow_negative_mass"] else x.relu(), "a": a.expand(*a.shape[:-2], B, A)}
+    inputs["static"] = normal(B, options["static_size"], shared=0.5)
+    if choose.random() < 0.5:
+        inputs["c0"] = normal(B, K, shared=0.5).abs()
+    lengths = torch.randint(0, T + 1, (B,), generator=noise) if not alike and choose.random() < 0.3 else None
+    return Case(layer, inputs, lengths, normal(T, B, K), normal(T + 1, B, K), ("a",) if alike else ())
+
+
+def _sizes(choose: random.Random) -> tuple[int | None, int, int, int]:
+    """E, T, B, K; large batches and many cells for few steps, for the reference takes its time with them."""
+    E, rare = choose.choice((None, None, None, 1, 3)), choose.random()
+    if rare < 0.03:
+        return E, choose.choice((1, 2, 3)), 300, choose.choice((1, 3, 4, 8))
+    if rare < 0.05:
+        return E, choose.choice((1, 2)), choose.choice((1, 2, 9)), 64
     K = choose.choice((1, 2, 3, 4, 5, 7, 8, 11, 16, 19, 33))
-    T, B = choose.choice((1, 2, 3, 7, 20)), choose.choice((1, 2, 3, 8, 9, 17, 40, 70))
-    signed, kind = choose.random() < 0.15, choose.choice(("dynamic",) * 4 + ("static", "outer", "identity"))
-    options: dict[str, Any] = {
-        "static_size": S,
+    return E, choose.choice((1, 2, 3, 7, 20)), choose.choice((1, 2, 3, 8, 9, 17, 40, 70)), K
+
+
+def _options(choose: random.Random, noise: torch.Generator, K: int, alike: bool) -> dict[str, Any]:
+    kinds = ("static", "identity") if alike else ("dynamic",) * 4 + ("static", "outer", "identity")
+    kind = choose.choice(kinds)
+    seen = tuple(name for name in ("aux", "state", "mass") if choose.random() < 0.75)
+    return {
+        "static_size": 0 if alike else choose.choice((0, 0, 1, 5)),
         "redistribution": kind,
         "redistribution_norm": choose.choice(NORMS),
         "input_norm": choose.choice(NORMS),
-        "gates_see": tuple(name for name in ("aux", "state", "mass") if choose.random() < 0.75),
+        "gates_see": ("aux",) if alike else seen,
         "mask": _mask(K, noise, kind == "identity") if choose.random() < 0.3 else None,
         "initial_state": choose.choice(("zero", "learned", 0.5)),
-        "allow_negative_mass": signed,
+        "allow_negative_mass": choose.random() < 0.15,
     }
-    layer = MCLSTM(M, A, K, dtype=torch.float64, backend="reference", **options)
-    _set_weights(layer, noise)
-
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=noise, dtype=torch.float64)
-
-    x = normal(T, B, M) if signed else normal(T, B, M).relu()
-    inputs = {"x": x, "a": normal(T, B, A), "static": normal(B, S)}
-    if choose.random() < 0.5:
-        inputs["c0"] = normal(B, K).abs()
-    lengths = torch.randint(0, T + 1, (B,), generator=noise) if choose.random() < 0.3 else None
-    return Case(layer, inputs, lengths, normal(T, B, K), normal(T + 1, B, K))
 
 
 def _mask(cells: int, noise: torch.Generator, must_stay: bool) -> Tensor:
@@ -104,10 +139,13 @@ def run(case: Case, backend: str, dtype: torch.dtype) -> Results:
     """h, c and the gradients of every input and parameter, computed by one backend in one precision."""
     layer = case.layer.to(dtype)  # the caller goes from float64 to float32 and back with fresh values
     layer.backend = backend
-    inputs = {name: value.to(dtype).requires_grad_() for name, value in case.inputs.items()}
+    inputs = {
+        name: value.to(dtype).requires_grad_(name not in case.constant) for name, value in case.inputs.items()
+    }
     h, c = layer.trajectory(**inputs, lengths=case.lengths)
     loss = (case.weight_h.to(dtype) * h).sum() + (case.weight_c.to(dtype) * c).sum()
-    leaves = inputs | dict(layer.named_parameters())
+    leaves = {name: value for name, value in inputs.items() if value.requires_grad}
+    leaves |= dict(layer.named_parameters())
     found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
     zeros = [torch.zeros_like(value) for value in leaves.values()]
     grads = [zero if grad is None else grad for grad, zero in zip(found, zeros, strict=True)]

@@ -72,9 +72,8 @@ ABLATIONS = ("input", "redistribution", "output")
 
 def build(name: str, cells: int = 4, **options: Any) -> MCLSTM:
     """The named variant in float64, its weights shaken so that every gate depends on what it sees."""
-    layer = MCLSTM(
-        MASS, AUX, cells, static_size=STATIC, **{"dtype": torch.float64, **EVERY[name](cells), **options}
-    )
+    defaults = {"static_size": STATIC, "dtype": torch.float64}
+    layer = MCLSTM(MASS, AUX, cells, **{**defaults, **EVERY[name](cells), **options})
     layer.to(layer.gates.b_o.dtype)
     return shaken(layer)
 

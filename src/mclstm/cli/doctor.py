@@ -55,7 +55,11 @@ def _kernel() -> str:
     from mclstm.ops.native.library import status
 
     found = status()
-    return f"available: {found.library}" if found.available else f"missing: {found.reason}"
+    if not found.available:
+        return f"missing: {found.reason}"
+    return f"available: {found.library}" + (
+        f"; better ones skipped: {found.skipped}" if found.skipped else ""
+    )
 
 
 def _extra(package: str) -> str:

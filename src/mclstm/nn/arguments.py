@@ -7,7 +7,7 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from mclstm.nn.values import require_tensor
+from mclstm.nn.values import has_values, require_tensor
 
 __all__ = [
     "one_of",
@@ -79,6 +79,8 @@ def require_mask(mask: Tensor, hidden_size: int, must_stay: bool) -> Tensor:
             f"mask is {mask.dtype} of shape {shape}; give a bool tensor ({hidden_size}, {hidden_size}), "
             "row = from, column = to."
         )
+    if not has_values(mask):
+        return mask
     closed = (~mask.any(dim=-1)).nonzero().flatten().tolist()
     if closed:
         raise ValueError(

@@ -17,6 +17,7 @@ from mclstm.nn.arguments import (
     some_of,
 )
 from mclstm.nn.members import Seeds, draw, generators, leading, orthogonal
+from mclstm.nn.values import has_values
 from mclstm.ops.normalise import NORMALISERS
 from mclstm.ops.redistribution import stay_logits
 from mclstm.ops.reference import Form, Weights
@@ -156,7 +157,7 @@ class Gates(nn.Module):
             self.W_r.mul_(1.0 if self.stay is None else 0.01)
         if self.b_r is not None:
             self.b_r.fill_(1.0)
-        if self.B_r is not None and not self.B_r.is_meta:
+        if self.B_r is not None and has_values(self.B_r):
             self._reset_redistribution(self.B_r, sources)
         if self.log_c0 is not None:
             self.log_c0.zero_()

@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from mclstm.errors import NotFiniteError
 
-__all__ = ["full_precision", "like_weights", "require_tensor", "require_values"]
+__all__ = ["full_precision", "has_values", "like_weights", "require_tensor", "require_values"]
 
 
 def require_tensor(name: str, value: object) -> None:
@@ -39,12 +40,21 @@ def like_weights(name: str, value: Tensor, weight: Tensor) -> Tensor:
     )
 
 
+def has_values(value: Tensor) -> bool:
+    """Whether there are numbers in it: meta and fake tensors, of any shape, have none.
+
+    >>> has_values(torch.ones(2)), has_values(torch.ones(2, device="meta"))
+    (True, False)
+    """
+    return not (value.is_meta or isinstance(value, FakeTensor))
+
+
 def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: bool) -> None:
     """Refuse what no store can hold, naming the first place; skipped where there are no values to look at.
 
     places: what the dimensions are called; where there are fewer dimensions, the first names drop out.
     """
-    if value.is_meta or torch.compiler.is_compiling() or value.numel() == 0:
+    if not has_values(value) or torch.compiler.is_compiling() or value.numel() == 0:
         return
     least, most = torch.aminmax(_as_stored(value))  # one pass over the values; NaN comes through
     if most.item() < torch.inf and least.item() >= (-sys.float_info.max if negative else 0.0):

@@ -5,9 +5,13 @@
     native      the fused CPU kernel; what it does not cover, or a machine without it, runs as `torch`
     auto        native where it covers the problem and is built, else torch
 
-Deterministic mode: every backend gives the same bits when it is repeated on the same machine with the same
-number of threads. `native` sums what its threads found in a fixed order; `torch` inherits it from torch, on a
-GPU with `torch.use_deterministic_algorithms(True)`. Different backends agree within rounding, not in bits.
+Every backend gives the same bits when it is repeated on the same machine with the same number of threads:
+`native` sums what its threads found in a fixed order, `torch` and `reference` inherit it from torch on a CPU.
+
+Deterministic mode, `torch.use_deterministic_algorithms(True)`: the bits of `native` do not depend on the
+number of threads either. A batch is then never divided among threads, for that changes the order of sums
+over samples; members still are dealt out whole. The price: a layer without members runs on one thread.
+`torch` on a GPU repeats its bits in this mode only. Different backends agree within rounding, not in bits.
 """
 
 from collections.abc import Callable

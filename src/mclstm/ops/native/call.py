@@ -109,13 +109,22 @@ def _run(
     values += x.dtype == torch.float64, FORMS[form.redistribution], "output" in form.not_conserving
     values += (NORMS[kind] for kind in row_kinds(form))
     values += "state" in sees, "mass" in sees, form.negative_cells, last
-    values.append(max(1, min(torch.get_num_threads(), work // WORK_OF_A_THREAD)))
+    values.append(_threads(members, work))
     for value in (x, a, s, c0, *moving):
         values += NOTHING if value is None else _view(value, members if lead else 0)
     values += [0 if value is None else value.data_ptr() for value in (*arrays, *grads)]
     call = array("q", values)
     if getattr(kernel, name)(call.buffer_info()[0]) != 0:
         raise MemoryError("The native kernel found no memory for a tile; use a smaller batch.")
+
+
+def _threads(members: int, work: int) -> int:
+    """How many threads share the work; more than members divide batches, and with them the sums over samples.
+
+    Deterministic algorithms must not depend on the number of threads: then only whole members are dealt out.
+    """
+    threads = min(torch.get_num_threads(), work // WORK_OF_A_THREAD)
+    return max(1, min(threads, members) if torch.are_deterministic_algorithms_enabled() else threads)
 
 
 def _view(value: Tensor, members: int) -> tuple[int, ...]:

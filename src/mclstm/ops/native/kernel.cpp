@@ -1,7 +1,7 @@
 // The C interface: members and samples are dealt out to threads, each of which runs a Worker.
 
+#include <exception>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <vector>
 #if defined(__linux__)
@@ -35,13 +35,15 @@ std::vector<Share> shares_of(const Call &call, Index samples) {
     return found;
 }
 
-// One job a thread; where no more threads are to be had, this one does it.
+// One job a thread; where no more threads, or no memory for one, are to be had, this one does it. Room for all of them first: what
+// fails while threads run would end the process.
 template <class Job>
 void in_threads(size_t count, Job job) {
     std::vector<std::thread> others;
+    others.reserve(count);
     for (size_t i = 1; i < count; ++i) try {
             others.emplace_back(job, i);
-        } catch (const std::system_error &) {
+        } catch (const std::exception &) {
             job(i);
         }
     job(size_t(0));
@@ -76,11 +78,20 @@ void large_pages(const View &view, Index steps, const Call &call) {
 #endif
 }
 
+enum Kernel { UNIFORM, SMALL, WORKER };
+
+template <class T, int W>
+Kernel fastest(const Call &call) {
+    const bool whole = !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU;  // no ablation
+    if (whole && Uniform<T, W>::fits(call)) return UNIFORM;
+    return whole && call.B > 1 && Small<T, W>::fits(call) ? SMALL : WORKER;
+}
+
 template <class T, int W>
 void chosen(const Call &call, bool backward) {
-    const bool whole = !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU;  // no ablation
-    if (whole && Uniform<T, W>::fits(call)) return run<Uniform<T, W>>(call, backward);
-    if (whole && call.B > 1 && Small<T, W>::fits(call)) return run<Small<T, W>>(call, backward);
+    const Kernel kernel = fastest<T, W>(call);
+    if (kernel == UNIFORM) return run<Uniform<T, W>>(call, backward);
+    if (kernel == SMALL) return run<Small<T, W>>(call, backward);
     run<Worker<T, W>>(call, backward);
 }
 

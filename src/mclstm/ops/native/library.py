@@ -17,15 +17,20 @@ STRIDES = ("data", "member", "step", "sample", "entry")
 WEIGHTS = ("W_i", "b_i", "W_o", "b_o", "W_r", "B_r")
 ARRAYS = (*WEIGHTS, "mask", "valid", *(f"d{name}" for name in WEIGHTS))
 WIDTH = len(SIZES) + len(SIGHTS) + len(VIEWS) * len(STRIDES) + len(ARRAYS)
-REBUILD = "run `python -m mclstm.ops.native.build` (needs g++), or use backend='torch'"
+REBUILD = "run `python -m mclstm.ops.native.build` (needs g++)"
+ELSEWHERE = "not for this processor"
 
 
 class Status(NamedTuple):
-    """Whether the native backend can run, by which library, and if not, why and what to do."""
+    """Whether the native backend can run, by which library, and if not, why and what to do.
+
+    skipped: why not by a better library, if anything but the processor is the reason.
+    """
 
     available: bool
     library: str | None
     reason: str | None
+    skipped: str | None = None
 
 
 def status() -> Status:
@@ -46,15 +51,18 @@ def library() -> ctypes.CDLL | None:
 
 @cache
 def _search(directory: Path) -> tuple[ctypes.CDLL | None, Status]:
-    reasons = []
+    failure = directory / FAILURE
+    said = failure.read_text() if failure.exists() else ""
+    reasons: dict[str, str] = {}
     for name in TARGETS:
         loaded, reason = _open(directory / name)
         if loaded is not None:
-            return loaded, Status(True, name, None)
-        reasons.append(f"{name}: {reason}")
-    failure = directory / FAILURE
-    said = failure.read_text() if failure.exists() else ""
-    return None, Status(False, None, f"{'; '.join(reasons)}; {REBUILD}. {said}".strip())
+            avoidable = [f"{better}: {why}" for better, why in reasons.items() if why != ELSEWHERE]
+            skipped = f"{'; '.join(avoidable)}; {REBUILD}. {said}".strip() if avoidable else None
+            return loaded, Status(True, name, None, skipped)
+        reasons[name] = reason
+    found = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    return None, Status(False, None, f"{found}; {REBUILD}, or use backend='torch'. {said}".strip())
 
 
 def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
@@ -70,7 +78,7 @@ def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
     if loaded.mclstm_call_bytes() != 8 * WIDTH:
         return None, "built for another interface"
     if not loaded.mclstm_runs_here():
-        return None, "not for this processor"
+        return None, ELSEWHERE
     for function in (loaded.mclstm_forward, loaded.mclstm_backward):
         function.argtypes = (ctypes.c_void_p,)
     return loaded, ""

@@ -48,7 +48,7 @@ def differentiate(
         return recompute.again(lambda: plain_again(given, form, last), given[:10], dh, dc)
     if not traced(c):
         return backward(given, form, wanted, c, dh, dc, last)
-    found = native_backward(*given, json.dumps(form), list(wanted), c, dh, dc)
+    found = native_backward(*given, json.dumps(form), list(wanted), c, dh, dc, last)
     return [value if want else None for value, want in zip(found, wanted, strict=True)]
 
 
@@ -120,13 +120,14 @@ def native_backward(
     valid: Tensor | None,
     form: str,
     wanted: list[bool],
-    c: Tensor,  # (T + 1, B, K)
-    dh: Tensor | None,  # (T, B, K)
-    dc: Tensor | None,  # (T + 1, B, K)
+    c: Tensor,  # (T + 1, B, K), or (T, B, K) without the last
+    dh: Tensor | None,  # (T, B, K), or (B, K) of the last step
+    dc: Tensor | None,  # (T + 1, B, K), or (B, K) after the last step
+    last: bool,
 ) -> list[Tensor]:
     """Gradients of the first ten tensors; empty ones where there is no tensor or no wish for its gradient."""
     given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
-    return filled(given, backward(given, Form(*json.loads(form)), wanted, c, dh, dc))
+    return filled(given, backward(given, Form(*json.loads(form)), wanted, c, dh, dc, last))
 
 
 @native_sequence.register_fake

@@ -14,9 +14,9 @@ enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // rows of the last two
 
 template <class T, int W>
 struct Sums {
-    typename Lanes<T>::Vec inverse[W];  // 1 / n, and 0 for a row without a taker
-    typename Lanes<T>::Vec flat[W];     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
-    const uint8_t *allowed;             // which cells may get any, or null; of ablations only
+    typename Lanes<T>::Vec inverse[W] = {};  // 1 / n, and 0 for a row without a taker
+    typename Lanes<T>::Vec flat[W] = {};     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
+    const uint8_t *allowed = nullptr;        // which cells may get any, or null; of ablations only
 };
 
 // Logits become exp of what they are below their row's largest, or the logistic function of them. Pass by pass over all rows and
@@ -61,11 +61,19 @@ inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index k
 template <class T, int W>
 inline void unnormalised(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
-    for (Index j = 0; j < count * K * W && kind == LOGISTIC; ++j) A[j] = sigmoid_of<T>(A[j]);
+    for (Index j = 0; j < count * K * W && kind == LOGISTIC; ++j) A[j] = allowed && !allowed[j / W] ? Vec{} : sigmoid_of<T>(A[j]);
     for (Index row = 0; row < count; ++row) {
         by[row].allowed = allowed ? allowed + row * K : nullptr;
         for (int w = 0; w < W; ++w) by[row].inverse[w] = Vec{} + T(1), by[row].flat[w] = Vec{};
     }
+}
+
+// Of the logistic function where its value is `share`: none at its floor, as in ops/manual.py.
+template <class T>
+inline typename Lanes<T>::Vec logistic_slope(typename Lanes<T>::Vec share) {
+    typedef typename Lanes<T>::Vec Vec;
+    const Vec least = sigmoid_of<T>(Vec{} + Exp<T>::sigmoid_floor);
+    return share <= least ? Vec{} : share * (T(1) - share);  // NaN stays NaN
 }
 
 // The logits of `count` rows in A -> un-normalised shares in A; `allowed` (count, K) names who may get any, or is null.
@@ -126,8 +134,8 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
         if (kind > RELU) {  // dA = u g: no entry weighs on another
             for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) {
-                    const Vec share = A[j * W + w], slope = kind == LOGISTIC ? share * (T(1) - share) : Vec{} + T(!by->allowed || by->allowed[j]);
-                    A[j * W + w] = slope * u[w] * g[j * W + w];
+                    const Vec share = A[j * W + w], open = Vec{} + T(!by->allowed || by->allowed[j]);
+                    A[j * W + w] = (kind == LOGISTIC ? logistic_slope<T>(share) : open) * u[w] * g[j * W + w];
                 }
         } else if (kind == RELU) {
             for (Index j = 0; j < K * W; j += W)

@@ -82,7 +82,7 @@ class Small {
     // dW, db and dR have one vector for each weight; base, o, L, live and g belong to one block; all others are [block][row][N].
     Buffer<T> fallback, base, c, z, u, m, o, L, live, dc, dh, g, q, dz, ds, dW, db, dR;
     std::vector<Sums<T, W>> by_;
-    Vec total_[W];
+    Vec total_[W] = {};
 
     // This tile's samples of a view, in blocks of `rows` rows, and back; lanes without a sample stay as they are.
     void read(const View &view, Index t, Index width, T *to, Index rows) {

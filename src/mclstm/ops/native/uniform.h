@@ -23,8 +23,8 @@ class Uniform {
     static constexpr Index MOST = 640;    // vectors of gradients
 
     static bool fits(const Call &call) {
-        return !call.sees_state && !call.sees_mass && !call.S && !call.valid && !call.da.data && call.form != DYNAMIC && call.K <= 16 &&
-               (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST && alike(call);
+        return call.B > 0 && !call.sees_state && !call.sees_mass && !call.S && !call.valid && !call.da.data && call.form != DYNAMIC &&
+               call.K <= 16 && (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST && alike(call);
     }
 
     // Whether all samples of a member have the same auxiliary inputs; where they have not, the first few tell.

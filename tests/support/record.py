@@ -1,0 +1,15 @@
+"""The worst a long run met, kept in results/: `make record-properties`, `make record-backends`."""
+
+import json
+import os
+from pathlib import Path
+
+__all__ = ["keep"]
+
+
+def keep(worst: dict[str, float]) -> None:
+    """Write the numbers to the file that the variable MCLSTM_RECORD names, if it names one."""
+    target = os.environ.get("MCLSTM_RECORD")
+    if target:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(target).write_text(json.dumps(worst, indent=1, sort_keys=True) + "\n")

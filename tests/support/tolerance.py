@@ -1,0 +1,33 @@
+"""How far a backend may be from the reference, as the issue of the fast backends states it."""
+
+from torch import Tensor
+
+from support.cases import Results
+
+__all__ = ["assert_close"]
+
+
+def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
+    """Largest error of each tensor, relative to its largest value.
+
+    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them.
+    """
+    sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
+    floor = 0.1 * max(sizes.values())
+    return {
+        name: (found[name].double() - exact[name]).abs().max().item() / max(size, floor)
+        for name, size in sizes.items()
+        if max(size, floor) > 0
+    }
+
+
+def assert_close(found: Results, exact: Results, own: Results, eps: float, steps: int) -> float:
+    """The largest error / bound; `own` is what the reference makes of the problem in the same precision."""
+    worst = 0.0
+    for part, factor in ((0, 8.0), (1, 64.0)):
+        theirs = errors(own[part], exact[part])
+        for name, error in errors(found[part], exact[part]).items():
+            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name])
+            assert error <= bound, f"{name}: {error:.2e} > {bound:.2e}"
+            worst = max(worst, error / bound)
+    return worst
