@@ -22,7 +22,7 @@ __all__ = ["Cycles", "cycles_of", "loss_of", "together"]
 UNIT = "mm/day"
 TRASH = "trash"
 # What the outlet must be better than to say anything: the rain itself, and a model made for it.
-YARDSTICKS = {"precipitation": "precipitation", "et": "sac-sma"}
+YARDSTICKS = {"precipitation": "precipitation", "et": "modelled-et"}
 
 
 class Cycles(NamedTuple):

@@ -20,10 +20,10 @@ __all__ = ["balance_summary", "page", "write"]
 TESTS = """Wilcoxon's signed-rank test over sites, two-sided, of distances from the perfect value: `better`
 and `worse` where p < 0.05, else `same`; p in brackets."""
 SEASONS = """Twelve monthly means over the whole years of the period, of what a model loses (the outlet
-`evapotranspiration`, or `trash`) against potential evapotranspiration (PET) and that of SAC-SMA (ET): their
-correlation, the ratio of the yearly sums, the months of the maxima. Mean over members, range in brackets.
-No model was trained on either; the lines `precipitation` and `SAC-SMA` say what a constant share of the rain
-and a process model reach."""
+`evapotranspiration`, or `trash`) against potential evapotranspiration (PET) and that of a process model (ET,
+in CAMELS' files SAC-SMA): their correlation, the ratio of the yearly sums, the months of the maxima. Mean
+over members, range in brackets. No model was trained on either; the lines `precipitation` and `modelled-et`
+say what a constant share of the rain and the process model reach."""
 
 
 def write(built: Built, folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ __all__ = ["METRICS", "cycle_figure", "cycle_table"]
 METRICS = ("et-cycle-r", "et-ratio")
 LETTERS = "JFMAMJJASOND"
 NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-REFERENCES = {"pet": "potential evapotranspiration", "et": "evapotranspiration of SAC-SMA"}
+REFERENCES = {"pet": "potential ET", "et": "modelled ET"}
 LOOKS: dict[str, dict[str, Any]] = {
     "pet": {"color": COLOURS["observed"], "dashes": (5, 2)},
     "et": {"color": COLOURS["inflow"], "marker": "o", "markersize": 3},
@@ -34,13 +34,15 @@ def cycle_figure(title: str, outlet: str, members: pd.DataFrame, land: pd.DataFr
         axis = figure.subplots()
         if members.shape[1] > 1:
             axis.plot(months, members.to_numpy(), color=colour, linewidth=0.6, alpha=0.7)
-        words = f"{outlet} (mean of {members.shape[1]} members)" if members.shape[1] > 1 else outlet
+        words = f"{outlet}, {members.shape[1]} members" if members.shape[1] > 1 else outlet
         axis.plot(months, members.mean(axis=1), color=colour, linewidth=2.2, label=words)
         for name in land:
             axis.plot(months, land[name].to_numpy(), label=REFERENCES[str(name)], **LOOKS[str(name)])
-        low = min(float(members.min().min()), float(land.min().min()))
-        # A free head may claim negative evapotranspiration, which must not be cut off.
-        axis.set(ylim=(min(0.0, 1.05 * low), None), xlabel="month", ylabel="mean (mm/day)")
+        axis.set(xlabel="month", ylabel="mean (mm/day)")
+        if min(members.min(axis=None), land.min(axis=None)) < 0:
+            axis.axhline(0, color=COLOURS["guide"], linewidth=0.6)  # a free head may claim less than nothing
+        else:
+            axis.set_ylim(bottom=0)
         axis.set_xticks(months, [LETTERS[int(month) - 1] for month in members.index])
         legend_above(axis, columns=3)
         axis.set_title(shown(title), loc="left", pad=20)
