@@ -39,7 +39,7 @@ def cycle_figure(title: str, outlet: str, members: pd.DataFrame, land: pd.DataFr
         for name in land:
             axis.plot(months, land[name].to_numpy(), label=REFERENCES[str(name)], **LOOKS[str(name)])
         axis.set(xlabel="month", ylabel="mean (mm/day)")
-        if min(members.min(axis=None), land.min(axis=None)) < 0:
+        if min(members.to_numpy().min(), land.to_numpy().min()) < 0:
             axis.axhline(0, color=COLOURS["guide"], linewidth=0.6)  # a free head may claim less than nothing
         else:
             axis.set_ylim(bottom=0)
