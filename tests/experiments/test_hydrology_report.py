@@ -1,4 +1,4 @@
-"""`mclstm report` from end to end: three real basins, two members and an LSTM, benchmarks, balance, snow."""
+"""`mclstm report` on three real basins: two members and an LSTM, benchmarks, balance, snow, trash."""
 
 import json
 from pathlib import Path
@@ -105,7 +105,7 @@ def test_the_page_names_models_notes_and_figures(made: Path) -> None:
                   "These are not the paper's 447 basins", "lstm-kratzert2024", "r of anomalies"):  # fmt: skip
         assert words in page
     for name in ("map-mclstm", "distributions", "budyko-mclstm", "budyko-lstm", "snow-01031500",
-                 "snow-response-01031500"):  # fmt: skip
+                 "snow-response-01031500", "evapotranspiration-mclstm-01031500"):  # fmt: skip
         assert (made / f"report/figures/{name}.png").stat().st_size > 5000
         assert f"figures/{name}.png" in page
 
@@ -155,6 +155,23 @@ def test_snow_is_chosen_in_validation_years_and_scored_in_test_years(made: Path)
     held = swe["SWE"].reindex(data["time"].to_numpy()).to_numpy()
     assert row["r held out"] == pytest.approx(np.corrcoef(stored, held)[0, 1], abs=1e-4)
     assert row["r chosen"] != pytest.approx(row["r held out"], abs=1e-6)
+
+
+def test_the_trash_is_compared_with_the_real_pet_of_the_same_days(made: Path) -> None:
+    content = json.loads((made / "results/stated.json").read_text())
+    rows = {(row["setting"], row["metric"]): row for row in content["rows"] if row["model"] == "mclstm"}
+    row = rows["basin 01031500, trash against PET", "et-ratio"]
+    table = pd.read_csv(shared("snow17/01031500_05_model_output.txt.gz"), sep=r"\s+")
+    table.index = pd.to_datetime({"year": table["YR"], "month": table["MNTH"], "day": table["DY"]})
+    pet = table["PET"]["1989-10-01":"1999-09-30"]  # type: ignore[misc]
+    lost = [
+        flows_of(run).sel(site="01031500")["outflow"].sel(outlet="trash") for run in members(made, "mclstm")
+    ]
+    # The mean year has 28.25 days in February, the ten real ones 28.2.
+    assert row["values"] == pytest.approx([float(each.sum()) / pet.sum() for each in lost], rel=2e-3)
+    assert (row["n"], row["reference_peak"]) == (2, pet.groupby(pet.index.month).mean().idxmax())
+    assert ("basin 01031500, trash against ET", "et-cycle-r") in rows
+    assert not [row for row in content["rows"] if row["model"] == "lstm" and row["metric"].startswith("et-")]
 
 
 def test_stores_simulated_for_one_site_are_those_of_the_evaluation(

@@ -1,4 +1,4 @@
-"""`mclstm report RUN...`: the models of some runs side by side, with benchmarks, balance and snow."""
+"""`mclstm report RUN...`: the models of some runs side by side, with benchmarks, balance, snow and losses."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def report(
     ] = None,
     snow: Annotated[
         Path | None,
-        typer.Option(help="snow water equivalent: CAMELS model output, a CSV, or a folder of them"),
+        typer.Option(help="swe, pet, et by basin: CAMELS model output, a CSV, or a folder of them"),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="where the data lies now [default: as the runs say]")

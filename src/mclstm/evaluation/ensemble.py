@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from mclstm.data.readers.hdf5_door import require_safe
@@ -11,7 +12,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
 from mclstm.evaluation.tables import score_table
 
-__all__ = ["averaged", "read_flows", "require_alike", "scored", "together"]
+__all__ = ["averaged", "read_flows", "read_outlet", "require_alike", "scored", "together"]
 
 LEDGER = ("entered", "outflow", "storage", "storage_before", "residual")
 KEPT = ("simulated", "observed", "inflow")  # the stores of 447 basins would fill the memory
@@ -30,6 +31,18 @@ def read_flows(path: Path) -> xr.Dataset:
                 "Reports compare one target that was observed: evaluate a run with one."
             )
         return file[list(KEPT)].load()
+
+
+def read_outlet(path: Path, name: str, site: str) -> pd.Series | None:
+    """What left one site by a named outlet, of the ledger or of a free head, by day; None without it."""
+    require_safe(path)
+    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+        at = [str(known) for known in file["site"].to_numpy()].index(site)
+        if name in file.data_vars:
+            return file[name].isel(site=at).to_series()
+        if "outlet" not in file.coords or name not in file["outlet"].to_numpy():
+            return None
+        return file["outflow"].isel(site=at).sel(outlet=name).drop_vars(["outlet", "site"]).to_series()
 
 
 def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:

@@ -29,12 +29,13 @@ def measured(model: nn.Module, output: Output, stores: bool = True, cells: bool 
     if not stores or output.x is None or output.h is None or output.c is None:
         return kept
     stored = output.c[1:].double()
-    return kept | {
+    beside = {name: output.y[..., at].double() for name, at in free_outlets(model).items()}
+    return kept | beside | {
         "entered": output.x.double().sum(-1),
         "storage": stored if cells else stored.sum(-1, keepdim=True),
         "stored_before": output.c[:-1].double().sum(-1),
         "outflow": outflow(model, output.y, output.h).double(),
-    }
+    }  # fmt: skip
 
 
 def outflow(model: nn.Module, y: Tensor, h: Tensor) -> Tensor:
@@ -49,6 +50,17 @@ def outlet_names(model: nn.Module) -> list[str]:
     if isinstance(model.head, SumHead):
         return [*model.head.outlets, "trash"]
     return list(model.head.outlets) if isinstance(model.head, MCFCHead) else ["total"]
+
+
+def free_outlets(model: nn.Module) -> dict[str, int]:
+    """Outlets beside the targets of a head that need not conserve, and their places in its output.
+
+    They are estimates: the ledger books the total outflow instead, and they may even be negative.
+    """
+    if isinstance(model.head, (SumHead, MCFCHead)):
+        return {}
+    first = len(model.targets)  # type: ignore[arg-type]
+    return {name: first + at for at, name in enumerate(model.head.outlets[first:])}  # type: ignore[union-attr, index]
 
 
 def dataset(
@@ -118,6 +130,9 @@ def _with_stores(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str
         before,
         {"units": amount, "long_name": "stored before the first step"},
     )
+    for name in free_outlets(model):
+        about = {"units": unit, "long_name": f"outlet {name} of a free head, no part of the ledger"}
+        result[name] = (DIMS, values[name], about)
     result["residual"] = (DIMS, books, {"units": amount, "long_name": "missing from the ledger since then"})
     return result.assign_coords(outlet=outlet_names(model), cell=np.arange(result.sizes["cell"]))
 

@@ -20,7 +20,8 @@ def cell_penalty(c: Tensor) -> Tensor:
 def closure_penalty(h: Tensor, y: Tensor) -> Tensor:
     """Mean of (sum_k h_k - sum_n y_n)²: outlets of a free head must add up to the outflow.
 
-    This is the regulariser of the paper's evapotranspiration outlet.
+    This is the regulariser of the paper's evapotranspiration outlet. It asks for a sum, not for vapour: an
+    outlet without a target becomes all that the others leave, in whatever season, and may be negative.
 
     h: (..., K) outflow · y: (..., N) outlets -> scalar
 

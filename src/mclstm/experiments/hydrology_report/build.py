@@ -1,4 +1,4 @@
-"""The whole report, top to bottom: members -> scores -> others' scores -> tests -> balance -> snow."""
+"""The whole report, top to bottom: members, scores, others' scores, tests, balance, snow, losses."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +8,13 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
-from mclstm.data.swe import read_swe
+from mclstm.data.land import read_land, series_of
 from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import benchmarks
 from mclstm.evaluation.comparison import Scored, pairwise_tests
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
 from mclstm.evaluation.simulations import simulations
+from mclstm.experiments.hydrology_report.cycle import cycles_of, together
 from mclstm.experiments.hydrology_report.runs import Run, conserving, found, grouped
 from mclstm.experiments.hydrology_report.sites import PET, attributes
 from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
@@ -85,10 +86,11 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
         figures |= drawn
         notes += said
     if others.snow is not None:
-        snow_rows_, snow = with_snow(groups, others)
-        rows += snow_rows_
-        tables |= {"snow": snow.sums, "snow-cells": snow.cells, "snow-response": snow.responses}
-        figures |= snow.figures
+        added, more, drawn, said = with_land(groups, others.snow, others.data, split)
+        rows += added
+        tables |= more
+        figures |= drawn
+        notes += said
     return Built(rows, claims, {m.name: m.conserving for m in models}, tables, figures, notes)
 
 
@@ -168,11 +170,29 @@ def over_land(item: Group, data: Path | None) -> tuple[dict[str, pd.DataFrame], 
     return tables, figures, notes
 
 
-def with_snow(groups: Sequence[Group], others: Others) -> tuple[list[dict[str, Any]], Snow]:
+def with_land(
+    groups: Sequence[Group], path: Path, data: Path | None, split: str
+) -> tuple[list[dict[str, Any]], dict[str, pd.DataFrame], dict[str, Figure], list[str]]:
+    """Snow in the stores and the seasons of what is lost, beside what other models know of the land."""
+    land = read_land(path)
+    lost = together([cycles_of(item.name, item.runs, item.flows, land, split) for item in groups])
+    rows, figures, notes = lost.rows, lost.figures, lost.notes
+    tables = {"evapotranspiration": lost.matches, "evapotranspiration-months": lost.months} if rows else {}
+    swe = series_of(land, "swe")
+    if not swe:
+        return rows, tables, figures, [*notes, f"No snow: {path} has no column swe."]
+    added, snow = with_snow(groups, swe, data)
+    tables |= {"snow": snow.sums, "snow-cells": snow.cells, "snow-response": snow.responses}
+    return rows + added, tables, snow.figures | figures, notes
+
+
+def with_snow(
+    groups: Sequence[Group], swe: dict[str, pd.Series], data: Path | None
+) -> tuple[list[dict[str, Any]], Snow]:
     """The snow in the cells of the first model that has stores."""
     able = [item for item in groups if "relative error" in item.balance]
-    if not able or others.snow is None:
+    if not able:
         raise DataError("no run has stores to look for snow in. Leave --snow out, or add a run of mclstm.")
     known = [str(site) for site in able[0].flows["site"].to_numpy()]
-    snow = snow_of(able[0].runs, read_swe(others.snow), known, others.data)
+    snow = snow_of(able[0].runs, swe, known, data)
     return snow_rows(snow.sums, able[0].name), snow

@@ -15,6 +15,7 @@ from mclstm.experiments.hydrology_report.runs import Run
 from mclstm.experiments.hydrology_report.sites import choosing_split, periods_of
 from mclstm.explain.response import by_month, by_temperature
 from mclstm.explain.snow import Period, SnowSum, calendar, cell_correlations, snow_sums
+from mclstm.report.hydrology.rows import member_rows
 from mclstm.report.hydrology.snow import response_figure, snow_figure
 
 __all__ = ["Snow", "snow_of", "snow_rows"]
@@ -118,20 +119,7 @@ def snow_rows(sums: pd.DataFrame, model: str) -> list[dict[str, Any]]:
             part = here[here["count"] == count]
             setting = f"basin {site}, {count} cell{'s' if count > 1 else ''}"
             paper = PAPER_R if (site, count) == (PAPER_SITE, PAPER_CELLS) else None
-            rows += _row(model, setting, "swe-r", part["r held out"], paper)
-            rows += _row(model, setting, "swe-r-anomaly", part["r of anomalies"], None)
-        rows += _row("calendar", f"basin {site}", "swe-r", here["r of the date"].head(1), None)
+            rows += member_rows(model, setting, "swe-r", part["r held out"], paper)
+            rows += member_rows(model, setting, "swe-r-anomaly", part["r of anomalies"])
+        rows += member_rows("calendar", f"basin {site}", "swe-r", here["r of the date"].head(1))
     return rows
-
-
-def _row(
-    model: str, setting: str, metric: str, values: pd.Series, paper: float | None
-) -> list[dict[str, Any]]:
-    known = values.dropna()  # a sum that never moves correlates with nothing
-    every = [round(float(value), 6) for value in known]
-    if not every:
-        return []
-    return [{
-        "model": model, "setting": setting, "metric": metric, "n": len(every), "value": float(np.mean(every)),
-        "low": min(every), "high": max(every), "paper": paper, "values": every,
-    }]  # fmt: skip

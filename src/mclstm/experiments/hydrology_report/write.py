@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from mclstm.evaluation.comparison import COMPARED
 from mclstm.experiments.hydrology_report.build import Built
 from mclstm.report.figures import save
 from mclstm.report.hydrology.claims import tests_table
+from mclstm.report.hydrology.cycle import METRICS as CYCLE
+from mclstm.report.hydrology.cycle import cycle_table
 from mclstm.report.hydrology.table import comparison_table
 from mclstm.report.tables import markdown
 from mclstm.training.atomic import make_folder, write_text_atomic
@@ -16,6 +19,11 @@ __all__ = ["balance_summary", "page", "write"]
 
 TESTS = """Wilcoxon's signed-rank test over sites, two-sided, of distances from the perfect value: `better`
 and `worse` where p < 0.05, else `same`; p in brackets."""
+SEASONS = """Twelve monthly means over the whole years of the period, of what a model loses (the outlet
+`evapotranspiration`, or `trash`) against potential evapotranspiration (PET) and that of a process model (ET,
+in CAMELS' files SAC-SMA): their correlation, the ratio of the yearly sums, the months of the maxima. Mean
+over members, range in brackets. No model was trained on either; the lines `precipitation` and `modelled-et`
+say what a constant share of the rain and the process model reach."""
 
 
 def write(built: Built, folder: Path) -> list[Path]:
@@ -42,13 +50,16 @@ def page(built: Built) -> str:
     parts += ["## Water balance, mean over sites, amounts a year", markdown(balance_summary(built), 1)]
     if "snow" in built.tables:
         parts += ["## Snow", snow_table(built.tables["snow"])]
+    cycles = [row for row in built.rows if row["metric"] in CYCLE]
+    if cycles:
+        parts += ["## Evapotranspiration", SEASONS, cycle_table(cycles)]
     parts += ["## Figures", *(f"![{name}](figures/{name}.png)" for name in built.figures)]
     return "\n\n".join(parts) + "\n"
 
 
 def scores(built: Built) -> list[dict[str, object]]:
-    """The rows about scores; those about snow have their own table."""
-    return [row for row in built.rows if not row["metric"].startswith("swe-")]
+    """The rows about scores; those about snow and evapotranspiration have their own tables."""
+    return [row for row in built.rows if row["metric"] in COMPARED]
 
 
 def claims_table(built: Built) -> str:

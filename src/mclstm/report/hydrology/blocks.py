@@ -7,6 +7,8 @@ from typing import Any
 
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.report.hydrology.claims import tests_table
+from mclstm.report.hydrology.cycle import METRICS as CYCLE
+from mclstm.report.hydrology.cycle import cycle_table
 from mclstm.report.hydrology.table import comparison_table, label
 from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
 
@@ -50,6 +52,12 @@ def snow(root: Path) -> str:
     return "\n".join(lines)
 
 
+def evapotranspiration(root: Path) -> str:
+    """The annual cycle of what models lose against potential and modelled evapotranspiration."""
+    rows = [row for row in read(root)["rows"] if row["metric"] in CYCLE]
+    return cycle_table(rows) if rows else NONE
+
+
 def variants(root: Path) -> str:
     """The variants of the appendix side by side."""
     rows = read(root, "variants.json")["rows"]
@@ -81,6 +89,7 @@ HYDROLOGY: dict[str, Callable[[Path], str]] = {
     "hydrology": table,
     "hydrology-tests": tests,
     "hydrology-snow": snow,
+    "hydrology-evapotranspiration": evapotranspiration,
     "hydrology-variants": variants,
     "hydrology-ablation": ablation,
 }

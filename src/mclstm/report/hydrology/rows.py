@@ -10,11 +10,12 @@ import pandas as pd
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored, summary
+from mclstm.evaluation.statistics import Interval
 from mclstm.report.hydrology.paper import CLAIM, CONSERVING, PAPER, SEEDS, paper_value
-from mclstm.report.results import save_results
+from mclstm.report.results import interval_row, save_results
 from mclstm.training.atomic import write_text_atomic
 
-__all__ = ["claims_of", "merged", "paper_rows", "rows_of", "update_results"]
+__all__ = ["claims_of", "member_rows", "merged", "paper_rows", "rows_of", "update_results"]
 
 TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
 LEVEL = 0.05
@@ -43,6 +44,22 @@ def rows_of(models: Sequence[Scored], setting: str, like_paper: bool, keep_sites
 def _plain(value: float) -> float | None:
     """Six digits are more than any score deserves; JSON has no NaN."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def member_rows(
+    model: str, setting: str, metric: str, values: pd.Series, paper: float | None = None, **more: Any
+) -> list[Row]:
+    """The mean of a number over members with its range; no row where no member has it.
+
+    >>> member_rows("mclstm", "basin 1", "swe-r", pd.Series([0.5, 0.75, float("nan")]))[0]["value"]
+    0.625
+    """
+    every = [round(float(value), 6) for value in values.dropna()]
+    if not every:
+        return []
+    mean = sum(every) / len(every)
+    middle = Interval(mean, min(every), max(every), len(every))
+    return [interval_row(setting, model, metric, middle, every, paper, **more)]
 
 
 def paper_rows(setting: str, rows: Sequence[Row]) -> list[Row]:
