@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_config_shown_is_the_papers() -> None:
-    (shown,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "hydrology.md").read_text(), flags=re.DOTALL)
+    shown, *_ = re.findall(r"```yaml\n(.*?)```", (DOCS / "hydrology.md").read_text(), flags=re.DOTALL)
     config = check_config(yaml.safe_load(shown))
     assert len(config.data.static) == 27
     assert config.model.name == "mclstm"
