@@ -84,7 +84,7 @@ FULL = Scale(
     long_steps=4 * 365,
     members=(10, 100),
     tasks=TASKS,
-    single=tuple(Sizes(1, 365, 1, 3, 27, K) for K in doubled(8, 128)),
+    single=tuple(Sizes(1, 365, 1, 3, 27, K) for K in (*doubled(1, 64), 100, 128)),
     sweeps={
         "B": Sweep(Sizes(0, 100, 1, 3, 27, 64), doubled(16, 1024)),
         "T": Sweep(Sizes(64, 0, 1, 3, 27, 64), doubled(32, 2048)),
