@@ -54,6 +54,14 @@ def properties(root: Path) -> str:
     return "\n".join(["| | worst error, as a share of 4 eps (T + K) |", "|---|---|", *rows])
 
 
+def backends(root: Path) -> str:
+    """How far the fast backends are from the reference: the worst of all cases, as a share of the bound."""
+    found = _read(root, "conservation/backends.json")
+    cases = found.pop("cases")
+    rows = [f"| {name.replace('torch.float', 'float')} | {share:.2f} |" for name, share in found.items()]
+    return "\n".join([f"| {cases:,} random cases | worst, as a share of the bound |", "|---|---|", *rows])
+
+
 def long_run(root: Path) -> str:
     """The drift after the last step of every case."""
     found = _read(root, "conservation/long_run.json")
@@ -82,6 +90,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "summary": summary,
     "demo": demo,
     "properties": properties,
+    "backends": backends,
     "long-run": long_run,
     "kills": kills,
     **runtime.BLOCKS,
