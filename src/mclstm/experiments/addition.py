@@ -24,7 +24,7 @@ __all__ = ["EXPERIMENT"]
 NAME = "addition"
 SEEDS, EPOCHS = 100, 100
 PER_EPOCH = batches_per_epoch(SPLITS["train"], BATCH)
-QUICK = (4, 10 * PER_EPOCH)
+QUICK = (4, 8 * PER_EPOCH)
 EXTRAPOLATIONS = [regime for regime in REGIMES if regime != "reference"]
 
 

@@ -20,7 +20,7 @@ from mclstm.experiments.success import beats, outcome, reaches, thresholds, triv
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
 from mclstm.experiments.weights import one_member
-from mclstm.report.arithmetic import success_table
+from mclstm.report.arithmetic import success_tables
 from mclstm.report.matrices import gate_matrices
 from mclstm.report.paper import RECURRENT as PAPER
 from mclstm.report.results import Claim, Row
@@ -32,7 +32,7 @@ __all__ = ["EXPERIMENT", "learn"]
 
 NAME = "recurrent-arithmetic"
 SEEDS, UPDATES, SHORT = 100, 2_000_000, 500_000
-QUICK = (5, 30_000)
+QUICK = (5, 4_000)
 SETS = ("validation", "test")
 
 
@@ -152,6 +152,6 @@ EXPERIMENT = Experiment(
     rows=rows,
     trivial=trivial,
     claims=claims,
-    table=success_table,
+    table=success_tables,
     figures=figures,
 )

@@ -17,7 +17,7 @@ from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
-from mclstm.report.arithmetic import success_table
+from mclstm.report.arithmetic import success_tables
 from mclstm.report.paper import STATIC as PAPER
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol
@@ -29,7 +29,7 @@ __all__ = ["EXPERIMENT", "learn"]
 NAME = "static-arithmetic"
 SEEDS = 100
 UPDATES = {"addition": 500_000, "subtraction": 500_000, "multiplication": 3_000_000}
-QUICK = (5, 30_000)
+QUICK = (5, 8_000)
 
 
 def learn(
@@ -119,6 +119,6 @@ EXPERIMENT = Experiment(
     rows=rows,
     trivial=trivial,
     claims=claims,
-    table=success_table,
+    table=success_tables,
     figures=lambda options, results, root: ({}, {}),
 )

@@ -9,7 +9,15 @@ from mclstm.report.paper import ADDITION, ADDITION_FAILED, Printed
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING, markdown
 
-__all__ = ["claims_table", "detail_table", "error_table", "paper_errors", "paper_success", "success_table"]
+__all__ = [
+    "claims_table",
+    "detail_table",
+    "error_table",
+    "paper_errors",
+    "paper_success",
+    "success_table",
+    "success_tables",
+]
 
 Cells = Mapping[tuple[str, str, str], Row]  # (model, setting, metric)
 
@@ -35,6 +43,11 @@ def success_table(rows: Sequence[Row]) -> str:
         ]
     table["seeds × updates"] = [budget(rows, model) for model in models]
     return markdown(pd.DataFrame(table))
+
+
+def success_tables(rows: Sequence[Row]) -> str:
+    """Who solved what, and how large the errors are: after few updates nobody has solved anything."""
+    return f"{success_table(rows)}\n\n{detail_table(rows)}"
 
 
 def detail_table(rows: Sequence[Row]) -> str:

@@ -10,11 +10,11 @@ import pandas as pd
 
 from mclstm.report.arithmetic import (
     claims_table,
-    detail_table,
     error_table,
     paper_errors,
     paper_success,
     success_table,
+    success_tables,
 )
 from mclstm.report.paper import RECURRENT, STATIC
 from mclstm.report.results import Row
@@ -51,9 +51,7 @@ def ours(root: Path, task: str, protocol: str) -> str:
         same = read(root, task, "stated") if (task, protocol) == ("static-arithmetic", "published") else None
         return missing(task, protocol) if same is None else by_other_threshold(same["rows"])
     rows = found["rows"]
-    parts = [table(task, rows)]
-    if task != "addition":
-        parts.append(detail_table(rows))
+    parts = [error_table(rows) if task == "addition" else success_tables(rows)]
     if found["claims"]:
         parts.append(claims_table(found["claims"]))
     made = found["made"]
