@@ -35,7 +35,19 @@ from mclstm.training.loop import fit, planned_updates
 from mclstm.training.progress import Shown, showing
 from mclstm.training.state import load_weights
 
-__all__ = ["Evaluated", "Loaded", "Opened", "evaluate", "load_run", "open_run", "resume", "train", "train_at"]
+__all__ = [
+    "Evaluated",
+    "Loaded",
+    "Opened",
+    "Tables",
+    "evaluate",
+    "evaluated_once",
+    "load_run",
+    "open_run",
+    "resume",
+    "train",
+    "train_at",
+]
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,14 @@ class Evaluated(NamedTuple):
     """What `evaluate` found and where it wrote it."""
 
     predictions: xr.Dataset
+    scores: pd.DataFrame
+    balance: pd.DataFrame
+    folder: Path
+
+
+class Tables(NamedTuple):
+    """What an earlier `evaluate` left in its folder; the predictions stay unread."""
+
     scores: pd.DataFrame
     balance: pd.DataFrame
     folder: Path
@@ -133,6 +153,18 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
         place = run.folder.path if split == "test" else target
         save_figures(predictions, journal.read(run.folder.journal), place)
     return Evaluated(predictions, scores, balance, target)
+
+
+def evaluated_once(path: Path, split: str = "test") -> Evaluated | Tables:
+    """What `evaluate` finds; a run that was scored on this period is not scored again, its files are read."""
+    folder = RunFolder.existing(path)
+    if not folder.is_scored(split):
+        return evaluate(path, split)
+    place = folder.evaluation(split)
+    scores, balance = (
+        pd.read_csv(place / name, dtype={"site": str}) for name in ("metrics.csv", "mass_balance.csv")
+    )
+    return Tables(scores, balance, place)
 
 
 def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:

@@ -1,6 +1,7 @@
 """`mclstm report` on three real basins: two members and an LSTM, benchmarks, balance, snow, trash."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import check_config
 from mclstm.evaluation.metrics import METRICS, nse
+from mclstm.experiments.hydrology_report.build import Others, build
 from mclstm.experiments.hydrology_report.runs import found, grouped
 from mclstm.experiments.hydrology_report.sites import periods_of
 from support.shared_data import camels_us, shared
@@ -97,6 +99,24 @@ def test_scores_of_single_models_and_ensemble_are_those_of_the_predictions(made:
     page = (made / "report/report.md").read_text()
     medians = [single.xs(number, level="member")["nse"].median() for number in (0, 1)]
     assert f"{np.mean(medians):.3f} ± {np.std(medians, ddof=1):.3f}" in page
+
+
+def test_claims_are_about_the_model_that_conserves_whatever_folders_are_called(
+    made: Path, tmp_path: Path
+) -> None:
+    groups = grouped(found([made / "runs" / "camels"]))
+    for name, runs in groups.items():
+        for run in runs:
+            shutil.copytree(run.path, tmp_path / f"{name}-{run.config.training.seed}")
+    training = tmp_path / "mclstm-2"
+    training.mkdir()
+    text = (tmp_path / "mclstm-1" / "config.yaml").read_text().replace("seed: 1", "seed: 2")
+    (training / "config.yaml").write_text(text)
+    built = build([tmp_path], Others(), "test")
+    whole = [claim["claim"] for claim in built.claims if " than every " in claim["claim"]]
+    assert whole
+    assert all(claim.startswith("mclstm-ensemble ") for claim in whole)
+    assert f"{training} has not been evaluated on test: left out." in built.notes
 
 
 def test_the_page_names_models_notes_and_figures(made: Path) -> None:
@@ -203,7 +223,7 @@ def test_mistakes_end_with_one_sentence(
     run = members(made, "mclstm")[0]
     for words, message in (
         ([str(tmp_path)], "neither a run nor a folder of runs"),
-        ([str(run), str(run)], "same seed 0"),
+        ([str(run), str(run)], "with the same seed"),
         ([str(run), "--split", "train"], "mclstm evaluate"),
         ([str(run), "--snow", str(tmp_path)], "holds no file"),
         ([str(members(made, "lstm")[0]), "--snow", str(shared("snow17"))], "no run has stores"),

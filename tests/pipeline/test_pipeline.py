@@ -145,6 +145,17 @@ def test_a_finished_run_resumes_to_itself(run: Path) -> None:
     assert (run / "checkpoints/last.safetensors").read_bytes() == before
 
 
+def test_a_run_that_was_scored_is_not_scored_again(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline.evaluated_once(run)
+    lines = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
+    assert main(["resume", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    again = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
+    assert again == lines
+    assert found["files"] == str(run / "evaluation" / "test")
+    assert found["median"]["nse"] == pytest.approx(pipeline.evaluate(run).scores["nse"].median(), abs=1e-6)
+
+
 def test_prediction_needs_no_observations_and_two_halves_equal_one_whole(run: Path, tmp_path: Path) -> None:
     table = brook(tmp_path).drop(columns="flow")
     parts = {"whole": table, "first": table[:500], "second": table[500:]}

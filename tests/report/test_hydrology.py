@@ -98,6 +98,10 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
     content = json.loads(file.read_text())
     file.write_text(json.dumps(merged(content, [other], [])))
     update_results(file, [{**rows[0], "value": 0.9}], [{"claim": "c", "test": "t", "p": 0.01, "holds": True}])
+    stale = {"claim": "mclstm is better than lstm in nse", "test": "t", "p": 0.01, "holds": True}
+    update_results(file, [], [stale])
+    update_results(file, [], [])
+    assert stale not in json.loads(file.read_text())["claims"]
     update_results(file, [{**rows[0], "value": None, "n": 0}], [])  # the paper's alone: 0.9 was measured
     content = json.loads(file.read_text())
     assert content["experiment"] == "hydrology"

@@ -15,8 +15,8 @@ def resume(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Continue a run where its last checkpoint left it, then evaluate it on the test period."""
+    """Continue a run where its last checkpoint left it, then evaluate it on the test period, once."""
     from mclstm import pipeline
 
     folder = pipeline.resume(run, quiet=quiet or as_json)
-    print_run(folder.path, pipeline.evaluate(folder.path), as_json)
+    print_run(folder.path, pipeline.evaluated_once(folder.path), as_json)

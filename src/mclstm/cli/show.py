@@ -9,7 +9,7 @@ import typer
 from mclstm.training.journal import without_nan
 
 if TYPE_CHECKING:
-    from mclstm.pipeline import Evaluated
+    from mclstm.pipeline import Evaluated, Tables
 
 __all__ = ["Json", "Quiet", "print_run"]
 
@@ -18,7 +18,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
 HEADLINE = ("nse", "kge", "rmse")
 
 
-def print_run(run: Path, found: "Evaluated", as_json: bool) -> None:
+def print_run(run: Path, found: "Evaluated | Tables", as_json: bool) -> None:
     """Scores over sites, the largest error of the mass balance, and where the files are."""
     scores = found.scores
     if "target" in scores:  # numbers of different targets are not averaged: the first one speaks for the run

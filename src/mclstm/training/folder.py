@@ -73,6 +73,10 @@ class RunFolder:
                 return path
         raise CheckpointError(f"{self.path} has no checkpoint yet. Go on with: mclstm resume {self.path}")
 
+    def is_scored(self, split: str) -> bool:
+        """Whether the run has been evaluated on a period, by its log, which is written last."""
+        return any(f"evaluated {split}:" in line for line in self.notes())
+
     def notes(self) -> list[str]:
         """The lines of the log."""
         return self.log.read_text(encoding="utf-8").splitlines() if self.log.is_file() else []

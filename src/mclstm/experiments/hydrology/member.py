@@ -23,8 +23,6 @@ from mclstm.training.state import progress_of
 
 __all__ = ["learn", "mass_errors"]
 
-SCORED = "evaluated test"  # as `pipeline.evaluate` notes it, after everything it found is on disk
-
 
 def learn(folder: Path, watch: Watch, goal: int, config: dict[str, Any], may_fail: bool = False) -> Result:
     """Train and score one run; `goal` is 1, a whole run. A run that is there already is gone on with.
@@ -44,7 +42,7 @@ def learn(folder: Path, watch: Watch, goal: int, config: dict[str, Any], may_fai
             raise
         run.note(f"given up: {error}")
         return {"failed": str(error)}
-    if not any(SCORED in line for line in run.notes()):
+    if not run.is_scored("test"):
         pipeline.evaluate(folder, "test", figures=False)
     return outcome(run)
 

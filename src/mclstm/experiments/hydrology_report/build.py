@@ -15,7 +15,7 @@ from mclstm.evaluation.comparison import Scored, pairwise_tests
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
 from mclstm.evaluation.simulations import simulations
 from mclstm.experiments.hydrology_report.cycle import cycles_of, together
-from mclstm.experiments.hydrology_report.runs import Run, conserving, found, grouped
+from mclstm.experiments.hydrology_report.runs import Run, conserving, evaluated, found, grouped
 from mclstm.experiments.hydrology_report.sites import PET, attributes
 from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
 from mclstm.explain.balance import long_term, mean_balance, water_balance
@@ -62,11 +62,14 @@ class Built(NamedTuple):
 
 def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     """Compare the models of some runs with each other and with what `others` names."""
-    groups = [group(name, runs, split) for name, runs in grouped(found(paths)).items()]
+    runs, left_out = evaluated(found(paths), split)
+    groups = [group(name, members, split) for name, members in grouped(runs).items()]
+    groups.sort(key=lambda item: not item.scores[0].conserving)  # the first is what the claims are about
     for other in groups[1:]:
         require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
     ours = [model for item in groups for model in item.scores]
     theirs, notes = other_models(others, groups[0].flows["observed"])
+    notes += left_out
     models = [*ours, *theirs]
     tested = pairwise_tests(models)
     like_paper, setting = setting_of(groups[0].flows)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mclstm.config import Config, load_config
 from mclstm.errors import CheckpointError, ConfigError
 
-__all__ = ["Run", "conserving", "found", "grouped"]
+__all__ = ["Run", "conserving", "evaluated", "found", "grouped"]
 
 # What may differ between members, by section; everything else defines the model.
 FREE = {
@@ -37,6 +37,22 @@ def found(paths: Sequence[Path]) -> list[Run]:
     return runs
 
 
+def evaluated(runs: Sequence[Run], split: str) -> tuple[list[Run], list[str]]:
+    """The runs that were scored on a period, and a sentence on each that was not: it may be in training."""
+    there = {run.path: (run.path / "evaluation" / split / "predictions.nc").is_file() for run in runs}
+    if not any(there.values()):
+        raise CheckpointError(
+            f"{runs[0].path} has not been evaluated on {split}. "
+            f"When its training is finished: mclstm evaluate {runs[0].path} --split {split}"
+        )
+    absent = [
+        f"{path} has not been evaluated on {split}: left out."
+        for path, is_there in there.items()
+        if not is_there
+    ]
+    return [run for run in runs if there[run.path]], absent
+
+
 def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Members by the name of their model; where two models share it, by the name of their runs."""
     kinds: dict[str, list[Run]] = {}
@@ -59,7 +75,7 @@ def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 def essence(config: Config) -> dict[str, Any]:
     """A config without what members may differ in."""
-    kept = config.model_dump(exclude={"name", "evaluation"})
+    kept = config.model_dump(exclude={"name": True, "evaluation": {"metrics"}})
     return {
         section: {key: value for key, value in values.items() if key not in FREE.get(section, set())}
         for section, values in kept.items()

@@ -30,7 +30,9 @@ def tests(root: Path) -> str:
     claims = read(root)["claims"]
     for subject in ("mclstm-ensemble", "mclstm"):
         if any(claim["claim"].startswith(f"{subject} is better than") for claim in claims):
-            whole = [claim for claim in claims if " than every " in claim["claim"]]
+            whole = [
+                c for c in claims if " than every " in c["claim"] and c["claim"].startswith(f"{subject} ")
+            ]
             said = [f"* {c['claim']}: {'yes' if c['holds'] else 'no'}, p = {c['p']:.2g}" for c in whole]
             return "\n".join([tests_table(claims, subject), "", *said])
     return NONE

@@ -119,7 +119,8 @@ def _claim(claim: str, test: str, p: float) -> Row:
 def merged(content: Row, rows: Sequence[Row], claims: Sequence[Row]) -> Row:
     """The content of a result file with these rows and claims; those about the same thing are replaced.
 
-    A row that holds the paper's number alone never replaces one that was measured.
+    A row that holds the paper's number alone never replaces one that was measured. Comparisons of models are
+    made anew as a whole: an old one may be about members that are an ensemble by now.
     """
     measured = {_key(row) for row in content["rows"] if row["value"] is not None}
     kept = [row for row in rows if row["value"] is not None or _key(row) not in measured]
@@ -127,8 +128,14 @@ def merged(content: Row, rows: Sequence[Row], claims: Sequence[Row]) -> Row:
     said = {claim["claim"] for claim in claims}
     return content | {
         "rows": [row for row in content["rows"] if _key(row) not in new] + kept,
-        "claims": [claim for claim in content["claims"] if claim["claim"] not in said] + list(claims),
+        "claims": [old for old in content["claims"] if old["claim"] not in said and not compares(old)]
+        + list(claims),
     }
+
+
+def compares(claim: Row) -> bool:
+    """Whether a claim is of those `claims_of` makes."""
+    return " is better " in claim["claim"]
 
 
 def _key(row: Row) -> tuple[str, str, str]:
