@@ -9,6 +9,7 @@ import pytest
 
 from mclstm.cli.main import main
 from mclstm.experiments import addition, recurrent_arithmetic, static_arithmetic
+from mclstm.experiments.experiment import Options
 from mclstm.experiments.run import EXPERIMENTS, experiment
 from mclstm.tasks.subsets import OPERATIONS
 
@@ -84,6 +85,41 @@ def test_rows_of_other_commands_stay_and_claims_are_made_of_all(tmp_path: Path) 
     assert tests == {"Wilson interval, 95 %", "proportion test, one-sided"}
 
 
+def test_rows_say_whose_their_values_are(tmp_path: Path) -> None:
+    assert run("addition", tmp_path, "--models", "mclstm", "--first-seed", "3") == 0
+    rows = rows_of(tmp_path / "addition/quick-stated/stated.json")
+    assert rows["mclstm", "combo", "mse"]["seeds"] == [3, 4]
+    words = ["--models", "nau", "--operations", "addition", "--first-seed", "3"]
+    assert run("recurrent-arithmetic", tmp_path, *words) == 0
+    rows = rows_of(tmp_path / "recurrent-arithmetic/quick-stated/stated.json")
+    assert rows["nau", "addition", "success"]["seeds"] == [3, 4]
+    assert rows["nau", "addition", "nan"]["values"] == [-1.0, -1.0]
+
+
+def test_finished_blocks_are_rows_before_the_others_are(tmp_path: Path) -> None:
+    options = Options(models=("nau",), settings=("addition",), seeds=2, block=1)
+    first, second = recurrent_arithmetic.jobs(options)
+    result = {
+        "test": [1.0], "failed": [-1], "solved": {"stated": [False], "published": [False]},
+        "solved_at": {"stated": [-1], "published": [-1]},
+    }  # fmt: skip
+    rows = recurrent_arithmetic.rows(options, {second.name: result})
+    assert first.name != second.name
+    assert {tuple(row["seeds"]) for row in rows} == {(1,)}
+
+
+def test_a_quick_look_never_replaces_the_papers_scale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results/addition/stated.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"profile": "paper", "rows": [], "claims": []}')
+    before = path.read_text()
+    assert run("addition", tmp_path, "--models", "nau", "--results", str(tmp_path / "results")) == 2
+    assert "paper's scale" in capsys.readouterr().err
+    assert path.read_text() == before
+
+
 def test_variants_have_a_file_of_their_own_and_figures_are_drawn(tmp_path: Path) -> None:
     kept = tmp_path / "results"
     words = ["--models", "mclstm-sum,mclstm-sum-l2", "--results", str(kept)]
@@ -93,7 +129,7 @@ def test_variants_have_a_file_of_their_own_and_figures_are_drawn(tmp_path: Path)
     assert rows["mclstm-sum", "seq length 10000", "mse"]["n"] == 2
     first, second = (rows[m, "reference", "mse"]["values"] for m in ("mclstm-sum", "mclstm-sum-l2"))
     assert first != second, "L2 on the cells changes nothing"
-    assert (kept / "addition/addition-cells.svg").exists()
+    assert (kept / "addition/stated-addition-cells.svg").exists()
     assert json.loads((kept / "addition/stated-reading.json").read_text())["model"] == "mclstm-sum"
 
 
@@ -102,7 +138,7 @@ def test_gates_of_solved_members_are_read(tmp_path: Path) -> None:
     words = ["--models", "mclstm,mclstm-two-cells", "--operations", "subtraction", "--protocol", "published"]
     assert run("recurrent-arithmetic", tmp_path, *words) == 0
     folder = tmp_path / "recurrent-arithmetic/quick-published"
-    assert (folder / "recurrent-weights.png").stat().st_size > 10_000
+    assert (folder / "published-recurrent-weights.png").stat().st_size > 10_000
     read = json.loads((folder / "published-reading.json").read_text())
     assert set(read) == {"mclstm, subtraction", "mclstm-two-cells, subtraction"}
     three, two = (read[f"{model}, subtraction"] for model in ("mclstm", "mclstm-two-cells"))

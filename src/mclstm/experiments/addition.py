@@ -54,21 +54,25 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """Mean squared error with its interval for every model and regime, and how many runs failed."""
     groups: dict[str, list[Job]] = {}
     for job in jobs(options):
-        groups.setdefault(job.parameters["model"], []).append(job)
+        if job.name in results:
+            groups.setdefault(job.parameters["model"], []).append(job)
     made = []
     for model, members in groups.items():
         found = together([results[job.name] for job in members])
+        seeds = [seed for job in members for seed in job.parameters["seeds"]]
         for regime, values in found["test"].items():
-            made += error_rows(model, regime, numbers(values), members[0].goal)
+            made += error_rows(model, regime, numbers(values), members[0].goal, seeds)
     return made
 
 
-def error_rows(model: str, regime: str, values: np.ndarray, trained: int) -> list[Row]:
-    """Mean over the runs that converged, and the number of those that did not."""
+def error_rows(
+    model: str, regime: str, values: np.ndarray, trained: int, seeds: Sequence[int] = ()
+) -> list[Row]:
+    """Mean over the runs that converged, and how many did not; seeds: whose the values are, in order."""
     errors = np.where(np.isfinite(values), values, math.nan)
     printed = ADDITION.get(model, {}).get(regime, (None, None))[0]
     failed = float(np.isnan(errors).sum())
-    more = {"trained": trained, "runs": len(errors)}
+    more = {"trained": trained, "runs": len(errors), "seeds": list(seeds)}
     none = Interval(failed, math.nan, math.nan, len(errors))
     return [
         interval_row(regime, model, "mse", mean_interval(errors), errors.tolist(), printed, **more),
@@ -106,11 +110,18 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 def lower(ours: Row, theirs: Row, text: str) -> Claim:
     """Wilcoxon's signed-rank test on the seeds both models have, as pairs."""
-    pairs = list(zip(numbers(ours["values"]), numbers(theirs["values"]), strict=False))
-    first, second = (np.array(column) for column in zip(*pairs, strict=True))
+    one, two = by_seed(ours), by_seed(theirs)
+    both_have = [seed for seed in one if seed in two]
+    first, second = (np.array([values[seed] for seed in both_have]) for values in (one, two))
     both = np.isfinite(first) & np.isfinite(second)
     p = wilcoxon_test(first, second, "less").p if both.any() else math.nan
     return claim(text, f"Wilcoxon test, {int(both.sum())} pairs", p, bool(p < SIGNIFICANT))
+
+
+def by_seed(row: Row) -> dict[int, float]:
+    """The errors of a row by seed; by position where nobody said whose they are."""
+    values = numbers(row["values"])
+    return dict(zip(row["seeds"] or range(len(values)), values.tolist(), strict=True))
 
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
@@ -134,4 +145,5 @@ EXPERIMENT = Experiment(
     claims=claims,
     table=error_table,
     figures=figures,
+    every_job=True,
 )

@@ -104,11 +104,13 @@ def arithmetic_rows(
     """The rows of all finished jobs, blocks of seeds put together."""
     groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
-        groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
+        if job.name in results:
+            groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
     rows = []
     for (model, operation), members in groups.items():
         found = [results[job.name] for job in members]
         printed = paper.get(model, {}).get(operation, (None, None))
         protocol = members[0].parameters["protocol"]
-        rows += solved_rows(model, operation, protocol, found, members[0].goal, printed)
+        seeds = [seed for job in members for seed in job.parameters["seeds"]]
+        rows += solved_rows(model, operation, protocol, found, members[0].goal, printed, seeds)
     return rows

@@ -154,4 +154,5 @@ EXPERIMENT = Experiment(
     claims=claims,
     table=success_tables,
     figures=figures,
+    every_job=True,
 )

@@ -66,6 +66,8 @@ def run(
     jobs, clock = asked.jobs(options), Clock()
     place = folder if kept is None else (kept / asked.file).parent if asked.file else kept / name
 
+    require_no_loss(place, asked, options)
+
     def after() -> None:
         if asked.every_job:
             write(asked, options, asked.rows(options, kept_results(jobs, options.root)), place, clock.lap())
@@ -77,11 +79,12 @@ def run(
     drawn = []
     for title, figure in figures.items():
         for form in ("svg", "png"):
-            drawn.append((kept / name if kept else folder) / f"{title}.{form}")
+            drawn.append((kept / name if kept else folder) / f"{options.protocol}-{title}.{form}")
             write_bytes_atomic(drawn[-1], rendered(figure, form))
     if reading:
         path = place / f"{options.protocol}-reading.json"
-        write_text_atomic(path, json.dumps(without_nan(reading), indent=1, allow_nan=False) + "\n")
+        whole = (read(path) or {}) | reading  # of operations that are not asked for now as well
+        write_text_atomic(path, json.dumps(without_nan(whole), indent=1, allow_nan=False) + "\n")
     table = tables(asked, folder, files)
     return Made(folder, table, files, drawn)
 
@@ -95,6 +98,14 @@ class Clock:
     def lap(self) -> float:
         before, self.last = self.last, time.monotonic()
         return self.last - before
+
+
+def require_no_loss(place: Path, asked: Experiment, options: Options) -> None:
+    """Refuse to put a quick look in the place of results at the paper's scale."""
+    path = place / f"{Path(asked.file).stem if asked.file else options.protocol}.json"
+    old = read(path)
+    if old is not None and old.get("profile") == "paper" and options.profile != "paper":
+        raise ConfigError(f"{path} holds results at the paper's scale. Choose another folder with --results.")
 
 
 def write(

@@ -121,4 +121,5 @@ EXPERIMENT = Experiment(
     claims=claims,
     table=success_tables,
     figures=lambda options, results, root: ({}, {}),
+    every_job=True,
 )

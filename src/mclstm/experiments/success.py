@@ -80,12 +80,16 @@ def solved_rows(
     results: Sequence[Result],
     trained: int,
     paper: tuple[float | None, float | None],
+    seeds: Sequence[int] = (),
 ) -> list[Row]:
-    """Success rate, updates until solved, test error, sparsity and failures of a model on an operation."""
+    """Success rate, updates until solved, test error, sparsity and failures of a model on an operation.
+
+    seeds: whose the values are, in their order; updates and sparsity are of those that solved it.
+    """
     found = together(results)
     solved = np.array(found["solved"][protocol])
     at = np.array(found["solved_at"][protocol])[solved]
-    more: dict[str, Any] = {"trained": trained}
+    more: dict[str, Any] = {"trained": trained, "seeds": list(seeds)}
 
     def made(metric: str, interval: Interval, values: Any, number: float | None = None) -> Row:
         return interval_row(operation, model, metric, interval, list(values), number, **more)
@@ -96,7 +100,9 @@ def solved_rows(
         made("updates", quartiles(at), at, paper[1]),
         made("mse", quartiles(errors), errors),
         made(
-            "nan", Interval(float((np.array(found["failed"]) >= 0).sum()), *(math.nan,) * 2, len(solved)), []
+            "nan",
+            Interval(float((np.array(found["failed"]) >= 0).sum()), *(math.nan,) * 2, len(solved)),
+            found["failed"],  # the update at which a seed failed, -1 for those that did not
         ),
     ]
     beside = np.array(found["solved"][other(protocol)])

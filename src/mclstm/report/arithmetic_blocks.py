@@ -107,7 +107,7 @@ def cells(root: Path) -> str:
                 pd.DataFrame({"gate": list(shown), "value": [f"{v:.4f}" for v in shown.values()]})
             )
             head = f"{found['model']}, seed {found['seed']}, protocol {protocol}:"
-            return f"{head}\n\n![cells](../results/addition/addition-cells.svg)\n\n{gates}"
+            return f"{head}\n\n![cells](../results/addition/{protocol}-addition-cells.svg)\n\n{gates}"
     return missing("addition", "stated", " --models mclstm-sum")
 
 
@@ -116,7 +116,7 @@ def reading(root: Path) -> str:
     for protocol in ("published", "stated"):
         found = read(root, "recurrent-arithmetic", f"{protocol}-reading")
         if found is not None:
-            figure = "![gates](../results/recurrent-arithmetic/recurrent-weights.svg)"
+            figure = f"![gates](../results/recurrent-arithmetic/{protocol}-recurrent-weights.svg)"
             return "\n\n".join(
                 [f"Protocol {protocol}.", figure, *(told(name, one) for name, one in found.items())]
             )
