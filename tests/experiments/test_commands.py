@@ -125,7 +125,8 @@ def test_variants_have_a_file_of_their_own_and_figures_are_drawn(tmp_path: Path)
     words = ["--models", "mclstm-sum,mclstm-sum-l2", "--results", str(kept)]
     assert run("addition", tmp_path, *words) == 0
     rows = rows_of(kept / "addition/stated-variants.json")
-    assert {model for model, _, _ in rows} == {"mclstm-sum", "mclstm-sum-l2"}
+    assert {model for model, _, _ in rows} == {"mclstm-sum", "mclstm-sum-l2", "constant", "exact"}
+    assert rows["exact", "seq length 10000", "mse"]["value"] == 0.0
     assert rows["mclstm-sum", "seq length 10000", "mse"]["n"] == 2
     first, second = (rows[m, "reference", "mse"]["values"] for m in ("mclstm-sum", "mclstm-sum-l2"))
     assert first != second, "L2 on the cells changes nothing"

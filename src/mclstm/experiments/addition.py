@@ -8,7 +8,7 @@ import numpy as np
 
 from mclstm.evaluation.statistics import Interval, mean_interval, wilcoxon_test
 from mclstm.experiments.addition_models import MODELS, VARIANTS
-from mclstm.experiments.addition_training import BATCH, learn
+from mclstm.experiments.addition_training import BATCH, learn, regimes_with
 from mclstm.experiments.cells import draw_cells
 from mclstm.experiments.experiment import Drawing, Experiment, Options, blocks, chosen, scale
 from mclstm.experiments.jobs import Job, Result
@@ -83,8 +83,8 @@ def error_rows(
 def trivial(options: Options) -> list[Row]:
     """The best constant of the training regime, and the sum itself."""
     made = []
-    for regime in REGIMES:
-        data = addition("test", regime, protocol=options.protocol)
+    for regime, (asked, samples) in regimes_with(long=True).items():
+        data = addition("test", asked, protocol=options.protocol, samples=samples)
         for model, found in {"constant": constant(data), "exact": exact(data.x, data.a)}.items():
             error = float((found.double() - data.y.double()).square().mean())
             made += error_rows(model, regime, np.array([error]), 0)

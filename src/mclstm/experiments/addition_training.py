@@ -16,11 +16,11 @@ from mclstm.experiments.jobs import Result
 from mclstm.experiments.networks import MassConserving, Recipe, member_errors, sources
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
-from mclstm.tasks.addition import REGIMES, Addition, Regime, addition
+from mclstm.tasks.addition import REGIMES, SPLITS, Addition, Regime, addition
 from mclstm.tasks.protocols import Protocol
 from mclstm.training.order import locate, permutation
 
-__all__ = ["BATCH", "LONG", "learn"]
+__all__ = ["BATCH", "LONG", "learn", "regimes_with"]
 
 BATCH = 128
 STEPS_AT_ONCE = 1_000_000  # members times samples times steps of a part of a test set
@@ -119,13 +119,21 @@ def errors(network: Callable[..., Tensor], data: Addition, members: int) -> Tens
     return in_parts(network, (x, a), y.expand(members, *y.shape), part)
 
 
+def regimes_with(samples: int = SPLITS["test"], *, long: bool) -> dict[str, tuple[Regime, int]]:
+    """The regimes by name with the number of their samples; `long` adds the one of 10,000 steps.
+
+    >>> regimes_with(long=True)["seq length 10000"][1]
+    200
+    """
+    sets = {name: (regime, samples) for name, regime in REGIMES.items()}
+    return sets | ({LONG: (LONG_REGIME, max(1, samples // 5))} if long else {})
+
+
 @torch.no_grad()
 def tested(members: Ensemble, protocol: Protocol, samples: int, long: bool) -> dict[str, Tensor]:
     """The error of every member in every regime, (E,) each; NaN of those that failed."""
-    sets = {name: (regime, samples) for name, regime in REGIMES.items()}
-    sets |= {LONG: (LONG_REGIME, max(1, samples // 5))} if long else {}
     found = {}
-    for name, (regime, many) in sets.items():
+    for name, (regime, many) in regimes_with(samples, long=long).items():
         data = addition("test", regime, protocol=protocol, samples=many)
         error = errors(members.model, data, members.members)
         found[name] = torch.where(members.failed < 0, error, math.nan)

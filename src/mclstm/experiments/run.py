@@ -30,6 +30,7 @@ EXPERIMENTS: dict[str, str] = {
     "hydrology-variants": "mclstm.experiments.hydrology.variants",
     "hydrology-ablation": "mclstm.experiments.hydrology.ablation",
 }
+TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 
 
 class Made(NamedTuple):
@@ -113,9 +114,11 @@ def write(
 ) -> dict[Path, dict[str, Any]]:
     """The rows in their files: those of the table, and those of variants beside it."""
     files = {}
-    for suffix, models in (("", (*asked.models, "constant", "exact")), ("-variants", asked.variants)):
+    trivial = [row for row in rows if row["model"] in TRIVIAL]
+    for suffix, models in (("", asked.models), ("-variants", asked.variants)):
         mine = [row for row in rows if row["model"] in models]
         if mine:
+            mine += trivial
             name = Path(asked.file).stem if asked.file else options.protocol
             path = place / f"{name}{suffix}.json"
             files[path] = saved(path, asked, options, mine, seconds)
@@ -130,7 +133,7 @@ def saved(
     if old is not None and old.get("profile") != options.profile:
         old = None  # a quick look and the paper's scale do not share a table
     together = merged(old["rows"] if old else [], rows)
-    order = [*asked.models, *asked.variants, "constant", "exact"]
+    order = [*asked.models, *asked.variants, *TRIVIAL]
     together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
     claims = asked.claims(together)
     if asked.shared and old is not None:

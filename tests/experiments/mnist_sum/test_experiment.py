@@ -45,7 +45,7 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     # A digit's variance about the mean is about eight, and the published error is the mean over the steps.
     assert 4 < rows["constant", "length 1", "mse"]["value"] < 12
     assert content["claims"][0]["test"] == "binomial test"
-    assert (folder / "success.png").stat().st_size > 5_000
+    assert (folder / f"{protocol}-success.png").stat().st_size > 5_000
     seeds = {job.parent.name for job in (folder / "jobs" / "reference").glob("*/result.json")}
     assert seeds == {"seed-1000", "seed-1001", "seed-1002", "seed-1003"}
 
