@@ -54,11 +54,9 @@ def ours(root: Path, task: str, protocol: str) -> str:
     parts = [error_table(rows) if task == "addition" else success_tables(rows)]
     if found["claims"]:
         parts.append(claims_table(found["claims"]))
+    # Not how long it took: the file knows the last command's time, and jobs may be of many sessions.
     made = found["made"]
-    hours = made["wall_seconds"] / 3600
-    parts.append(
-        f"Made {made['date']} at commit {made['commit']} in {hours:.1f} hours, profile {found['profile']}."
-    )
+    parts.append(f"Made {made['date']} at commit {made['commit']}, profile {found['profile']}.")
     return "\n\n".join(parts)
 
 

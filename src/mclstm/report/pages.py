@@ -43,10 +43,6 @@ def demo(root: Path) -> str:
     return "\n".join([*lines, "", f"Median of {count} seeds, lowest and highest in brackets."])
 
 
-def _cell(item: dict[str, Any]) -> str:
-    return f"{item['value']:.2f} ({item['low']:.2f} to {item['high']:.2f})"
-
-
 def properties(root: Path) -> str:
     """The worst ledger errors of ten thousand random configurations, by backend and dtype."""
     found = _read(root, "conservation/properties.json")
