@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mclstm.cli.show import Json, Quiet
+
+if TYPE_CHECKING:
+    from mclstm.experiments.run import Made
 
 __all__ = ["experiment"]
 
@@ -57,7 +60,9 @@ def experiment(
     from mclstm.experiments.experiment import Options
     from mclstm.experiments.grid import choose, chosen_rates
     from mclstm.experiments.hydrology.basins import read_basins
+    from mclstm.experiments.mnist_sum.download import download_mnist
     from mclstm.experiments.run import run
+    from mclstm.tasks.mnist import home
 
     options = Options(
         profile=profile,
@@ -77,15 +82,16 @@ def experiment(
     )
     calm = quiet or as_json
     if download:
-        from mclstm.experiments.mnist_sum.download import download_mnist
-        from mclstm.tasks.mnist import home
-
         download_mnist(home())
     if grid:
         path, text = choose(name, options, out, kept=results, workers=workers, quiet=calm)
         print(path.read_text() if as_json else f"{text}\n\n{path}")
         return
-    made = run(name, options, out, kept=results, workers=workers, quiet=calm)
+    show(run(name, options, out, kept=results, workers=workers, quiet=calm), as_json)
+
+
+def show(made: "Made", as_json: bool) -> None:
+    """The table and where its files are, or the content of these as JSON."""
     if as_json:
         print(json.dumps({str(path): content for path, content in made.results.items()}))
         return

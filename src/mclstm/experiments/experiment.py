@@ -46,10 +46,15 @@ class Experiment(NamedTuple):
     variants: tuple[str, ...]  # others that can be asked for; kept in a file of their own
     jobs: Callable[[Options], list[Job]]
     rows: Callable[[Options, Mapping[str, Result]], list[Row]]  # of finished jobs, by name
-    trivial: Callable[[Options], list[Row]]  # the constant predictor and the exact solution
-    claims: Callable[[Sequence[Row]], list[Claim]]  # the paper's comparisons, on all rows there are
     table: Callable[[Sequence[Row]], str]  # Markdown
-    figures: Callable[[Options, Mapping[str, Result], Path], Drawing]  # the last: where the jobs lie
+    # The constant predictor and the exact solution; the paper's comparisons, on all rows there are; figures
+    # of finished jobs, with the folder where these lie. By default there are none.
+    trivial: Callable[[Options], list[Row]] = lambda options: []
+    claims: Callable[[Sequence[Row]], list[Claim]] = lambda found: []
+    figures: Callable[[Options, Mapping[str, Result], Path], Drawing] = lambda options, results, root: (
+        {},
+        {},
+    )
     file: str = ""  # of its results, where it is not <name>/<protocol>.json
     shared: bool = False  # whether other commands add rows and claims to its file: those stay
     every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them

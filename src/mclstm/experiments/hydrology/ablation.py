@@ -171,10 +171,8 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
-    trivial=lambda options: [],
     claims=claims,
     table=ablation_table,
-    figures=lambda options, results, root: ({}, {}),
     file="hydrology/ablation.json",
     every_job=True,
 )

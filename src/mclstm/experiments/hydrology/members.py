@@ -104,10 +104,7 @@ EXPERIMENT = Experiment(
     variants=with_ensembles(tuple(EXTRA)),
     jobs=jobs,
     rows=rows,
-    trivial=lambda options: [],
-    claims=lambda found: [],
     table=table,
-    figures=lambda options, results, root: ({}, {}),
     shared=True,
     every_job=True,
 )

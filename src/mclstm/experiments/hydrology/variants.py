@@ -112,10 +112,7 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
-    trivial=lambda options: [],
-    claims=lambda found: [],
     table=variants_table,
-    figures=lambda options, results, root: ({}, {}),
     file="hydrology/variants.json",
     every_job=True,
 )

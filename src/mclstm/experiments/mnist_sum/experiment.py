@@ -143,7 +143,6 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
-    trivial=lambda options: [],
     claims=claims,
     table=length_table,
     figures=figures,
