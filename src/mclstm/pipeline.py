@@ -22,6 +22,7 @@ from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
 from mclstm.evaluation.afresh import simulate_afresh, with_restarts
+from mclstm.evaluation.nonnegative import nonnegative
 from mclstm.evaluation.predictions import as_netcdf as as_netcdf
 from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
@@ -137,7 +138,7 @@ def evaluate(path: Path, split: str = "test", *, figures: bool = True) -> Evalua
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
     where = span(run.series, period, split)
-    predictions = _simulated(run, where)
+    predictions = counted(run.config, _simulated(run, where))
     scores = score_table(predictions, run.config.evaluation.metrics)
     balance = balance_table(predictions)
     target = run.folder.evaluation(split)
@@ -165,6 +166,13 @@ def evaluated_once(path: Path, split: str = "test") -> Evaluated | Tables:
         pd.read_csv(place / name, dtype={"site": str}) for name in ("metrics.csv", "mass_balance.csv")
     )
     return Tables(scores, balance, place)
+
+
+def counted(config: Config, predictions: xr.Dataset) -> xr.Dataset:
+    """Predictions as they are scored and given away: amounts of mass that can only be positive are."""
+    negative = getattr(config.model, "allow_negative_mass", False)
+    wanted = config.evaluation.nonnegative
+    return nonnegative(predictions, False if wanted is None and negative else wanted)
 
 
 def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:

@@ -119,6 +119,13 @@ def test_metrics_that_cannot_be_computed_are_named(tmp_path: Path) -> None:
     assert "Missed-Peaks" in found.lost["metrics"]
 
 
+def test_flows_below_zero_are_scored_as_there(tmp_path: Path) -> None:
+    assert import_nh(written(tmp_path, **LSTM)).config["evaluation"]["nonnegative"] is False
+    clipped = import_nh(written(tmp_path, **LSTM, clip_targets_to_zero=["QObs(mm/d)"]))
+    assert clipped.config["evaluation"]["nonnegative"] is True
+    assert "clip_targets_to_zero" not in clipped.lost
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

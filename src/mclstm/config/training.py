@@ -118,3 +118,5 @@ class EvaluationConfig(BaseModel):
     """The scores of each site."""
     restart: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Simulate afresh, from empty stores and with the warm-up, every so many steps; null runs through."""
+    nonnegative: bool | None = None
+    """Score a prediction below zero as zero; null does so for targets in the unit of a mass."""

@@ -10,6 +10,7 @@ import xarray as xr
 from mclstm.data.readers.hdf5_door import require_safe
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
+from mclstm.evaluation.nonnegative import MARK, nonnegative
 from mclstm.evaluation.tables import score_table
 
 __all__ = ["averaged", "read_flows", "read_outlet", "require_alike", "scored", "together"]
@@ -30,7 +31,9 @@ def read_flows(path: Path) -> xr.Dataset:
                 f"{path} has no variable {missing[0]!r}. "
                 "Reports compare one target that was observed: evaluate a run with one."
             )
-        return file[list(KEPT)].load()
+        flows = file[list(KEPT)].load()
+    # A file from before there was a choice: its run would be scored so today.
+    return flows if MARK in flows["simulated"].attrs else nonnegative(flows)
 
 
 def read_outlet(path: Path, name: str, site: str) -> pd.Series | None:

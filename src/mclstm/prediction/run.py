@@ -13,6 +13,7 @@ from mclstm.data.windows import Tensors, tensors
 from mclstm.evaluation.ensemble import together
 from mclstm.evaluation.simulate import simulate
 from mclstm.models.output import State
+from mclstm.pipeline import counted
 from mclstm.prediction.source import Source, series_for
 from mclstm.prediction.states import Saved, load_state, save_state, sites_of
 from mclstm.prediction.trained import Trained, opened
@@ -76,4 +77,4 @@ def _each(
             cells=len(trained.members) == 1,
         )  # fmt: skip
         after[name] = done.state
-        yield done.predictions
+        yield counted(trained.config, done.predictions)

@@ -45,7 +45,6 @@ UNNEEDED = {
 # Keys that change a run and cannot be had; any key that is not known at all is treated likewise.
 WITHOUT = {
     "additional_feature_files": "add the columns to the data",
-    "clip_targets_to_zero": "an MC-LSTM has no negative flow; the LSTM's is kept as it is",
     "custom_normalization": "mass and targets of an MC-LSTM are never scaled, all other inputs standardised",
     "dynamics_embedding": "for an MC-LSTM see model.aux_memory",
     "max_updates_per_epoch": "training.updates limits the whole run",

@@ -9,7 +9,7 @@ from mclstm.config.neuralhydrology.sites import basins, located
 from mclstm.data.guess import MASS_NAMES, listed
 from mclstm.errors import ConfigError
 
-__all__ = ["camels", "data_of", "metrics_of", "model_of", "name_of", "periods_of", "training_of"]
+__all__ = ["camels", "data_of", "floor_of", "metrics_of", "model_of", "name_of", "periods_of", "training_of"]
 
 SPLITS = ("train", "validation", "test")
 FLOW = {"qobs(mm/d)": "discharge"}  # what the CAMELS reader calls it
@@ -148,3 +148,8 @@ def metrics_of(given: Given) -> tuple[list[str], dict[str, str]]:
     unknown = [str(name) for name in flat if str(name).lower() not in {**ours, "all": ""}]
     lost = {"metrics": f"{', '.join(unknown)} cannot be computed here"} if unknown else {}
     return list(dict.fromkeys(ours[str(name).lower()] for name in flat if str(name).lower() in ours)), lost
+
+
+def floor_of(given: Given) -> bool:
+    """Whether flows below zero count as zero: there for the targets that a list names, else for none."""
+    return bool(given.take("clip_targets_to_zero"))

@@ -10,6 +10,7 @@ from mclstm.config.neuralhydrology.given import Given
 from mclstm.config.neuralhydrology.keys import UNNEEDED, WITHOUT
 from mclstm.config.neuralhydrology.sections import (
     data_of,
+    floor_of,
     metrics_of,
     model_of,
     name_of,
@@ -50,8 +51,8 @@ def import_nh(path: Path) -> Imported:
         "training": training_of(given, changed),
     }
     metrics, missing = metrics_of(given)
-    if metrics:
-        config["evaluation"] = {"metrics": metrics}
+    evaluation = ({"metrics": metrics} if metrics else {}) | {"nonnegative": floor_of(given)}
+    config["evaluation"] = evaluation
     rest = [key for key in given.values if key not in given.used]
     lost = {key: WITHOUT.get(key, "has no counterpart here") for key in rest if key not in UNNEEDED} | missing
     checked(config, file)

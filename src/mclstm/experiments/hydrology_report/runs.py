@@ -75,7 +75,7 @@ def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 def essence(config: Config) -> dict[str, Any]:
     """A config without what members may differ in."""
-    kept = config.model_dump(exclude={"name": True, "evaluation": {"metrics"}})
+    kept = config.model_dump(exclude={"name": True, "evaluation": {"metrics", "nonnegative"}})
     return {
         section: {key: value for key, value in values.items() if key not in FREE.get(section, set())}
         for section, values in kept.items()
