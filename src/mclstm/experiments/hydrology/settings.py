@@ -48,11 +48,6 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "lstm": {"name": "lstm", "forget_bias": 3.0},
 }
-# Others that can be asked for: a model of MODELS with other keys of the section training.
-EXTRA: dict[str, tuple[str, dict[str, Any]]] = {
-    "mclstm-full-gradient": ("mclstm", {"warmup_gradient": True}),
-    "lstm-full-gradient": ("lstm", {"warmup_gradient": True}),
-}
 EPOCHS, DROPS = 30, (20, 25)  # of the paper; training by updates has its drops at the same fractions
 RATES = (0.01, 0.005, 0.001)
 
@@ -74,6 +69,24 @@ SCALES = {
 }
 
 
+class Extra(NamedTuple):
+    """A model that can be asked for besides: one of MODELS, with other keys of the section training."""
+
+    kind: str
+    training: dict[str, Any]
+    paper: Scale = SCALES["paper"]  # the size of the profile `paper`
+
+
+STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
+EXTRA: dict[str, Extra] = {
+    "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),
+    "lstm-full-gradient": Extra("lstm", {"warmup_gradient": True}),
+    # Half the cells, more updates at one rate, averaged weights: docs/hydrology.md, "Going further".
+    "mclstm-tuned": Extra("mclstm", STEADY, Scale({"mclstm": 32}, 256, 2000, 10, 4, 20)),
+    "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
+}
+
+
 def scheme_of(options: Options) -> Scheme:
     """How windows are scored: as asked, else whole sequences, or as the paper did under its own protocol."""
     if options.scheme is not None:
@@ -91,8 +104,8 @@ def require_stated(experiment: str, options: Options) -> None:
 
 def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     """The config of a member as nested dictionaries; its seed is its number."""
-    kind, changes = EXTRA.get(name, (name, {}))
-    scale, protocol = SCALES[options.profile], options.protocol
+    asked, protocol = EXTRA.get(name, Extra(name, {})), options.protocol
+    kind, scale = asked.kind, asked.paper if options.profile == "paper" else SCALES["quick"]
     model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]}
     if kind == "mclstm" and switched("hydrology: state normalised over the batch", protocol):
         model["state_norm"] = "batch"
@@ -106,7 +119,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
         "data": data_of(options, sites, static),
         "periods": PERIODS,
         "model": model,
-        "training": training_of(options, scale) | changes | {"seed": member},
+        "training": training_of(options, scale) | asked.training | {"seed": member},
         "evaluation": {"restart": 1 if scheme_of(options) == "last" else None},
     }
 
