@@ -50,6 +50,7 @@ class Experiment(NamedTuple):
     # The constant predictor and the exact solution; the paper's comparisons, on all rows there are; figures
     # of finished jobs, with the folder where these lie. By default there are none.
     trivial: Callable[[Options], list[Row]] = lambda options: []
+    judged: Callable[[Sequence[Row]], list[Row]] = list  # all rows of a file, where some depend on others
     claims: Callable[[Sequence[Row]], list[Claim]] = lambda found: []
     figures: Callable[[Options, Mapping[str, Result], Path], Drawing] = lambda options, results, root: (
         {},
@@ -57,6 +58,7 @@ class Experiment(NamedTuple):
     )
     file: str = ""  # of its results, where it is not <name>/<protocol>.json
     shared: bool = False  # whether other commands add rows and claims to its file: those stay
+    rateless: tuple[str, ...] = ()  # models without a learning rate to choose
     every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them
 
 

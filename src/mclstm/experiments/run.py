@@ -132,7 +132,7 @@ def saved(
     old = read(path)
     if old is not None and old.get("profile") != options.profile:
         old = None  # a quick look and the paper's scale do not share a table
-    together = merged(old["rows"] if old else [], rows)
+    together = asked.judged(merged(old["rows"] if old else [], rows))
     order = [*asked.models, *asked.variants, *TRIVIAL]
     together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
     claims = asked.claims(together)
