@@ -30,8 +30,8 @@ from mclstm.training.order import batches_per_epoch
 __all__ = ["EXPERIMENT"]
 
 NAME = "mnist-sum"
-# Reference networks, as many as the paper has, however many seeds of a model are asked for: a threshold is the
-# same for whoever is judged by it. Their seeds are no model's; the published runs took 0 to 9 for both.
+# Reference networks, as many as the paper has, however many seeds of a model are asked for: a threshold is
+# the same for whoever is judged by it. Their seeds are no model's; the published runs took 0 to 9 for both.
 REFERENCES, REFERENCE_SEED = 10, 2_000
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def error_rows(model: str, errors: Errors, trained: int, seeds: Sequence[int] = 
     """Median and quartiles of the test error at every length, over the seeds where it is finite."""
     made = []
     for length, found in errors.items():
-        more = {"trained": trained, "runs": len(found), "seeds": list(seeds)}
+        more: dict[str, Any] = {"trained": trained, "runs": len(found), "seeds": list(seeds)}
         made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **more))
     return made
 
@@ -53,8 +54,7 @@ def error_rows(model: str, errors: Errors, trained: int, seeds: Sequence[int] = 
 def judged(rows: Sequence[Row]) -> list[Row]:
     """The rows with success by the thresholds among them, of all that were trained as long as the references.
 
-    Also of rows that an earlier command left in the file: whoever stands in one table is judged by one measure.
-    What was trained for longer or less keeps the judgement of its own references.
+    Also of rows that an earlier command left in the file: one table, one measure. What was trained for longer or less keeps the judgement of its own references.
     """
     limits = {r["setting"]: r for r in rows if r["metric"] == "threshold"}
     errors = [
