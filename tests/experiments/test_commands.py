@@ -140,12 +140,29 @@ def test_gates_of_solved_members_are_read(tmp_path: Path) -> None:
     assert run("recurrent-arithmetic", tmp_path, *words) == 0
     folder = tmp_path / "recurrent-arithmetic/quick-published"
     assert (folder / "published-recurrent-weights.png").stat().st_size > 10_000
+    assert (folder / "published-variants-weights.png").stat().st_size > 10_000
     read = json.loads((folder / "published-reading.json").read_text())
     assert set(read) == {"mclstm, subtraction", "mclstm-two-cells, subtraction"}
     three, two = (read[f"{model}, subtraction"] for model in ("mclstm", "mclstm-two-cells"))
     assert (len(three["R"]), len(two["R"])) == (3, 2)
     assert three["task"] == "(x5 + x6) - (x6 + x7)"
     assert len(three["sentences"]) == 4
+    assert three["solved"]
+
+
+def test_weights_are_read_though_no_seed_solved_the_task(tmp_path: Path) -> None:
+    words = ["--models", "mclstm-two-cells", "--operations", "subtraction", "--block", "1"]
+    assert run("recurrent-arithmetic", tmp_path, *words) == 0
+    folder = tmp_path / "recurrent-arithmetic/quick-stated"
+    (two,) = json.loads((folder / "stated-reading.json").read_text()).values()
+    assert not two["solved"]
+    assert two["sentences"][0].startswith("None of 2 seeds solved this task; read is the one with the lowest")
+    assert two["sentences"][1].startswith("Cell 0, ")
+    results = [
+        json.loads(path.read_text())["result"]["validation"][0]
+        for path in sorted((folder / "jobs/mclstm-two-cells/subtraction").glob("*/result.json"))
+    ]
+    assert two["seed"] == results.index(min(results))
 
 
 def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -> None:

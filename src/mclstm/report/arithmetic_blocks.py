@@ -110,15 +110,22 @@ def cells(root: Path) -> str:
 
 
 def reading(root: Path) -> str:
-    """What the cells of members that solved recurrent arithmetic do, in sentences made from their weights."""
+    """What the cells of members of recurrent arithmetic do, in sentences made from their weights."""
+    parts = []
     for protocol in ("published", "stated"):
         found = read(root, "recurrent-arithmetic", f"{protocol}-reading")
         if found is not None:
-            figure = f"![gates](../results/recurrent-arithmetic/{protocol}-recurrent-weights.svg)"
-            return "\n\n".join(
-                [f"Protocol {protocol}.", figure, *(told(name, one) for name, one in found.items())]
-            )
-    return missing("recurrent-arithmetic", "published", " --models mclstm")
+            parts += [f"Protocol {protocol}.", *pictures(root, protocol)]
+            parts += [told(name, one) for name, one in found.items()]
+    return "\n\n".join(parts) or missing("recurrent-arithmetic", "published", " --models mclstm")
+
+
+def pictures(root: Path, protocol: str) -> list[str]:
+    """The figures of the weights that there are, those of the table's model first."""
+    names = [
+        f"recurrent-arithmetic/{protocol}-{name}.svg" for name in ("recurrent-weights", "variants-weights")
+    ]
+    return [f"![gates](../results/{name})" for name in names if (root / "results" / name).exists()]
 
 
 def told(name: str, found: Mapping[str, Any]) -> str:

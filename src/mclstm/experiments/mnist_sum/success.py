@@ -54,7 +54,8 @@ def error_rows(model: str, errors: Errors, trained: int, seeds: Sequence[int] = 
 def judged(rows: Sequence[Row]) -> list[Row]:
     """The rows with success by the thresholds among them, of all that were trained as long as the references.
 
-    Also of rows that an earlier command left in the file: one table, one measure. What was trained for longer or less keeps the judgement of its own references.
+    Also of rows that an earlier command left in the file: one table, one measure. What was trained for
+    longer or less keeps the judgement of its own references.
     """
     limits = {r["setting"]: r for r in rows if r["metric"] == "threshold"}
     errors = [
