@@ -15,6 +15,7 @@ from mclstm.tasks.subsets import OPERATIONS
 
 TINY = {"train": 40, "validation": 16, "test": 4}
 LIMITS = {"stated": 1.0, "published": 1e12}  # the second is solved by everybody
+RATE = 1e-4  # of MC-FC for sums
 ROW = {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values"}
 
 
@@ -176,8 +177,20 @@ def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -
     best = min(errors, key=lambda rate: sum(errors[rate]))
     assert record["choice"] == {"mcfc/addition": float(best)}
     assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
-    job = tmp_path / "static-arithmetic/quick-stated/jobs/mcfc/addition/seeds-0-1/job.json"
+    # Jobs of another rate than the recipe's lie beside those of the recipe, and rows say the rate.
+    assert float(best) != RATE
+    jobs = tmp_path / "static-arithmetic/quick-stated/jobs/mcfc/addition"
+    results = tmp_path / "static-arithmetic/quick-stated/stated.json"
+    job = jobs / f"rate-{best}/seeds-0-1/job.json"
     assert json.loads(job.read_text())["parameters"]["learning_rate"] == float(best)
+    assert rows_of(results)["mcfc", "addition", "success"]["learning_rate"] == float(best)
+    assert run("static-arithmetic", tmp_path, *words[:4]) == 0
+    assert json.loads((jobs / "seeds-0-1/job.json").read_text())["parameters"]["learning_rate"] is None
+    assert rows_of(results)["mcfc", "addition", "success"]["learning_rate"] == RATE
+    # The recipe's own rate, chosen, is the same job.
+    path.write_text(json.dumps({"choice": {"mcfc/addition": RATE}}))
+    assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
+    assert sorted(kept.name for kept in jobs.iterdir()) == [f"rate-{best}", "seeds-0-1"]
 
 
 def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

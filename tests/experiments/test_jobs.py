@@ -53,7 +53,7 @@ def test_a_goal_can_be_raised_but_not_lowered(tmp_path: Path) -> None:
 
 def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     run_jobs(jobs(1), tmp_path, quiet=True)
-    with pytest.raises(CheckpointError, match="other settings"):
+    with pytest.raises(CheckpointError, match=r"other settings \(pause is None there, 0.001 is asked for\)"):
         run_jobs(jobs(1, pause=0.001), tmp_path, quiet=True)
     (tmp_path / "model/seeds-0/job.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"job\.json cannot be read"):

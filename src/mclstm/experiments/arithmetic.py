@@ -8,18 +8,20 @@ from torch import Tensor
 from mclstm.baselines.regularisers import clamp_weights_, sparsity_error
 from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.experiment import Options, blocks, chosen
+from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, other_rate
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
 from mclstm.report.paper import Printed
 from mclstm.report.results import Row
+from mclstm.tasks.protocols import Protocol
 from mclstm.tasks.subsets import OPERATIONS
 
 __all__ = ["arithmetic_jobs", "arithmetic_rows", "problem"]
 
 EVALUATE_EVERY = 1_000  # updates
+Recipes = Callable[[str, str, Protocol], Recipe]  # (model, operation, protocol) -> how it is trained
 ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
 
 
@@ -71,6 +73,7 @@ def arithmetic_jobs(
     models: Mapping[str, tuple[str, ...]],
     variants: Mapping[str, tuple[str, ...]],
     scale: Callable[[str, str], tuple[int, int]],  # (model, operation) -> seeds, updates
+    recipe: Recipes,
 ) -> list[Job]:
     """One job for every model, operation and block of seeds."""
     known = {**models, **variants}
@@ -83,7 +86,8 @@ def arithmetic_jobs(
             if options.settings is not None and operation not in options.settings:
                 continue
             seeds, updates = scale(model, operation)
-            rate = options.rates.get(f"{model}/{operation}")
+            usual = recipe(model, operation, options.protocol).learning_rate
+            rate = other_rate(options, f"{model}/{operation}", usual)
             for block in blocks(options, seeds):
                 parameters = {
                     "model": model,
@@ -93,13 +97,16 @@ def arithmetic_jobs(
                     "learning_rate": rate,
                     "evaluate_every": EVALUATE_EVERY,
                 }
-                where = f"{model}/{operation}/seeds-{block[0]}-{block[-1]}"
+                where = f"{at_rate(f'{model}/{operation}', rate)}/seeds-{block[0]}-{block[-1]}"
                 made.append(Job(where, work, parameters, updates))
     return made
 
 
 def arithmetic_rows(
-    jobs: Sequence[Job], results: Mapping[str, Result], paper: Mapping[str, Mapping[str, Printed]]
+    jobs: Sequence[Job],
+    results: Mapping[str, Result],
+    paper: Mapping[str, Mapping[str, Printed]],
+    recipe: Recipes,
 ) -> list[Row]:
     """The rows of all finished jobs, blocks of seeds put together."""
     groups: dict[tuple[str, str], list[Job]] = {}
@@ -110,7 +117,11 @@ def arithmetic_rows(
     for (model, operation), members in groups.items():
         found = [results[job.name] for job in members]
         printed = paper.get(model, {}).get(operation, (None, None))
-        protocol = members[0].parameters["protocol"]
-        seeds = [seed for job in members for seed in job.parameters["seeds"]]
-        rows += solved_rows(model, operation, protocol, found, members[0].goal, printed, seeds)
+        first = members[0].parameters
+        usual = recipe(model, operation, first["protocol"]).learning_rate
+        more = {
+            "seeds": [seed for job in members for seed in job.parameters["seeds"]],
+            "learning_rate": first["learning_rate"] or usual,
+        }
+        rows += solved_rows(model, operation, first["protocol"], found, members[0].goal, printed, **more)
     return rows

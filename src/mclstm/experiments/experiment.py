@@ -11,7 +11,7 @@ from mclstm.experiments.jobs import Job, Result
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol
 
-__all__ = ["Experiment", "Options", "blocks", "chosen", "scale"]
+__all__ = ["Experiment", "Options", "at_rate", "blocks", "chosen", "other_rate", "scale"]
 
 Profile = Literal["quick", "paper"]
 Drawing = tuple[dict[str, Figure], dict[str, Any]]  # figures by name, and what code reads in the weights
@@ -85,6 +85,25 @@ def blocks(options: Options, seeds: int) -> list[list[int]]:
     """
     every = list(range(options.first_seed, options.first_seed + seeds))
     return [every[at : at + options.block] for at in range(0, seeds, options.block)]
+
+
+def other_rate(options: Options, name: str, usual: float) -> float | None:
+    """The learning rate asked for by "model" or "model/setting", None if it is the usual one of the recipe.
+
+    >>> other_rate(Options(rates={"nau": 0.1}), "nau", usual=0.01), other_rate(Options(), "nau", usual=0.01)
+    (0.1, None)
+    """
+    rate = options.rates.get(name)
+    return None if rate == usual else rate
+
+
+def at_rate(name: str, rate: float | None) -> str:
+    """Where jobs of a model lie: with another rate than the usual one beside the others, not in their place.
+
+    >>> at_rate("nau", None), at_rate("nau", 0.1)
+    ('nau', 'nau/rate-0.1')
+    """
+    return name if rate is None else f"{name}/rate-{rate:g}"
 
 
 def scale(

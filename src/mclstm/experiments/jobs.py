@@ -99,7 +99,8 @@ def finished(job: Job, root: Path) -> Result | None:
     described = read(folder / "job.json")
     if described is not None and described != description(job):
         raise CheckpointError(
-            f"{folder} holds a job with other settings. Choose another folder with --out, or remove this one."
+            f"{folder} holds a job with other settings ({difference(described, description(job))}). "
+            "Choose another folder with --out, or remove this one."
         )
     kept = read(folder / "result.json")
     if kept is None or kept["goal"] < job.goal:
@@ -185,6 +186,18 @@ def description(job: Job) -> dict[str, Any]:
         json.dumps({"work": f"{job.work.__module__}.{job.work.__qualname__}", "parameters": job.parameters})
     )
     return made
+
+
+def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:
+    """Which parameters of a kept job are not those asked for, else that its function is another.
+
+    >>> difference({"parameters": {"learning_rate": 0.1}}, {"parameters": {"learning_rate": 0.05}})
+    'learning_rate is 0.1 there, 0.05 is asked for'
+    """
+    old, new = (one.get("parameters", {}) for one in (kept, asked))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    told = [f"{name} is {old.get(name)} there, {new.get(name)} is asked for" for name in names]
+    return "; ".join(told) or f"it is made by {kept.get('work')}"
 
 
 def read(path: Path) -> dict[str, Any] | None:

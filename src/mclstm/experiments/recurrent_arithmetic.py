@@ -90,12 +90,12 @@ def jobs(options: Options) -> list[Job]:
         paper = SHORT if short and model == "mclstm" and operation == "subtraction" else UPDATES
         return scale(options, QUICK, (SEEDS, paper))
 
-    return arithmetic_jobs(NAME, options, learn, RECURRENT, RECURRENT_VARIANTS, budget)
+    return arithmetic_jobs(NAME, options, learn, RECURRENT, RECURRENT_VARIANTS, budget, recurrent_recipe)
 
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """The rows of the jobs."""
-    return arithmetic_rows(jobs(options), results, PAPER)
+    return arithmetic_rows(jobs(options), results, PAPER, recurrent_recipe)
 
 
 def trivial(options: Options) -> list[Row]:

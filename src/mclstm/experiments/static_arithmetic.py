@@ -14,6 +14,7 @@ from mclstm.experiments.arithmetic import (
 from mclstm.experiments.arithmetic_models import STATIC, static_recipe
 from mclstm.experiments.experiment import Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.networks import Recipe
 from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
@@ -45,7 +46,7 @@ def learn(
     evaluate_every: int,
 ) -> Result:
     """A job: members learn an operation on numbers from 1 to 2 and are tested on numbers from 2 to 6."""
-    task, recipe = StaticArithmetic(operation, seeds), static_recipe(model, operation)
+    task, made = StaticArithmetic(operation, seeds), static_recipe(model, operation)
     limits = thresholds(NAME, operation)
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -56,9 +57,9 @@ def learn(
         folder,
         watch,
         goal,
-        problem(model, recipe, seeds, batches, errors_of(task), limits[protocol]),
+        problem(model, made, seeds, batches, errors_of(task), limits[protocol]),
         members=len(seeds),
-        learning_rate=learning_rate or recipe.learning_rate,
+        learning_rate=learning_rate or made.learning_rate,
         evaluate_every=evaluate_every,
     )
     return outcome(members, limits)
@@ -83,12 +84,18 @@ def jobs(options: Options) -> list[Job]:
         STATIC,
         {},
         lambda model, operation: scale(options, QUICK, (SEEDS, UPDATES[operation])),
+        recipe,
     )
+
+
+def recipe(model: str, operation: str, protocol: Protocol) -> Recipe:
+    """How a model is trained, which is the same under both protocols."""
+    return static_recipe(model, operation)
 
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """The rows of the jobs."""
-    return arithmetic_rows(jobs(options), results, PAPER)
+    return arithmetic_rows(jobs(options), results, PAPER, recipe)
 
 
 def trivial(options: Options) -> list[Row]:

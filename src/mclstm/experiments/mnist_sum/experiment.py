@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mclstm.errors import ConfigError
-from mclstm.experiments.experiment import Drawing, Experiment, Options, chosen, scale
+from mclstm.experiments.experiment import Drawing, Experiment, Options, at_rate, chosen, other_rate, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
 from mclstm.experiments.mnist_sum.models import RECIPES
@@ -62,9 +62,10 @@ def jobs(options: Options) -> list[Job]:
     seeds, updates = scale(options, paper, paper, whole.per_epoch)
     first = dict.fromkeys(models(options), options.first_seed) | {"reference": REFERENCE_SEED}
     count = dict.fromkeys(first, seeds) | {"reference": REFERENCES}
+    rate = {model: other_rate(options, model, RECIPES[model].learning_rate) for model in first}
     return [
         Job(
-            f"{model}/seed-{seed}",
+            f"{at_rate(model, rate[model])}/seed-{seed}",
             learn,
             {
                 "model": model,
@@ -72,7 +73,7 @@ def jobs(options: Options) -> list[Job]:
                 "seeds": [seed],
                 "images": whole.images,
                 "batch_size": whole.batch_size,
-                "learning_rate": options.rates.get(model),
+                "learning_rate": rate[model],
                 # The schedule of NAU follows the length of the training; the others are as they are.
                 "updates": updates if model == "nau" else None,
             },
@@ -104,7 +105,8 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     made = threshold_rows(limits, len(groups["reference"]), trained)
     for model, found in errors.items():
         seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
-        made += error_rows(model, found, trained, seeds)
+        rate = groups[model][0].parameters["learning_rate"] or RECIPES[model].learning_rate
+        made += error_rows(model, found, trained, seeds=seeds, learning_rate=rate)
     for model, found in unlearned(options).items():
         made += error_rows(model, found, 0)
     return judged(made)

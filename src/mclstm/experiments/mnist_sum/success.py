@@ -42,12 +42,12 @@ def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
     return {length: reference_threshold(errors, lost) for length, errors in references.items()}
 
 
-def error_rows(model: str, errors: Errors, trained: int, seeds: Sequence[int] = ()) -> list[Row]:
+def error_rows(model: str, errors: Errors, trained: int, **more: Any) -> list[Row]:
     """Median and quartiles of the test error at every length, over the seeds where it is finite."""
     made = []
     for length, found in errors.items():
-        more: dict[str, Any] = {"trained": trained, "runs": len(found), "seeds": list(seeds)}
-        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **more))
+        fields = {"trained": trained, "runs": len(found), **more}
+        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **fields))
     return made
 
 
@@ -76,8 +76,10 @@ def success_row(errors: Row, limit: float | None) -> Row:
     rate = wilson_interval(int(solved.sum()), len(solved))
     if not errors["trained"]:
         rate = rate._replace(low=rate.value, high=rate.value)
-    more = {"trained": errors["trained"], "seeds": errors.get("seeds", []), "threshold": limit}
-    return interval_row(errors["setting"], errors["model"], "success", rate, solved.tolist(), **more)
+    more = {key: errors[key] for key in ("trained", "seeds", "learning_rate") if key in errors}
+    return interval_row(
+        errors["setting"], errors["model"], "success", rate, solved.tolist(), threshold=limit, **more
+    )
 
 
 def threshold_rows(limits: Mapping[int, float], references: int, trained: int) -> list[Row]:
