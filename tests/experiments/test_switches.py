@@ -89,6 +89,17 @@ def test_baselines_of_the_addition_problem() -> None:
     assert torch.allclose(penalties[0], 0.5e-4 * squares)
 
 
+def test_lstm_of_recurrent_arithmetic() -> None:
+    stated, published = (network.layer for network in built(recurrent_recipe, "lstm", "subtraction"))
+    assert torch.equal(stated.b.sum(dim=1), torch.full((2,), 10 * 3.0))
+    assert torch.equal(stated.U[:, :10], torch.eye(10).expand(2, 10, 10))
+    bound = 10**-0.5
+    for value in (published.W, published.U):
+        assert 0.9 * bound < value.abs().max() < bound
+    assert bound < published.b.abs().max() < 2 * bound  # the sum of torch's two
+    assert published.W[0].ne(published.W[1]).all()
+
+
 def test_units_of_recurrent_arithmetic() -> None:
     heads = [type(network.head).__name__ for network in built(recurrent_recipe, "nac-mul", "multiplication")]
     assert heads == ["NACMul", "NAC"]

@@ -27,7 +27,7 @@ TASKS = ("addition", "recurrent-arithmetic", "static-arithmetic")
 # Which switches concern a page, by how their names begin or end.
 CONCERNED = {
     "addition": ("addition: ", "mclstm: ", "lstm: ", "ln-lstm: ", "urnn: "),
-    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: ", "lstm: "),
+    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: "),
     "static-arithmetic": ("thresholds: ",),
 }
 

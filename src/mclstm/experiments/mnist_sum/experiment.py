@@ -10,7 +10,7 @@ from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Drawing, Experiment, Options, at_rate, chosen, other_rate, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
-from mclstm.experiments.mnist_sum.models import RECIPES
+from mclstm.experiments.mnist_sum.models import RECIPES, usual_rate
 from mclstm.experiments.mnist_sum.success import (
     Errors,
     by_length,
@@ -62,7 +62,7 @@ def jobs(options: Options) -> list[Job]:
     seeds, updates = scale(options, paper, paper, whole.per_epoch)
     first = dict.fromkeys(models(options), options.first_seed) | {"reference": REFERENCE_SEED}
     count = dict.fromkeys(first, seeds) | {"reference": REFERENCES}
-    rate = {model: other_rate(options, model, RECIPES[model].learning_rate) for model in first}
+    rate = {model: other_rate(options, model, usual_rate(model, options.protocol)) for model in first}
     return [
         Job(
             f"{at_rate(model, rate[model])}/seed-{seed}",
@@ -105,7 +105,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     made = threshold_rows(limits, len(groups["reference"]), trained)
     for model, found in errors.items():
         seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
-        rate = groups[model][0].parameters["learning_rate"] or RECIPES[model].learning_rate
+        rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
         made += error_rows(model, found, trained, seeds=seeds, learning_rate=rate)
     for model, found in unlearned(options).items():
         made += error_rows(model, found, 0)
