@@ -1,13 +1,14 @@
 """Every switch of the protocols reaches what it is meant to reach, and nothing else differs."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
 from mclstm.baselines.regularisers import sparsity_penalty
-from mclstm.experiments import recurrent_arithmetic
+from mclstm.experiments import arithmetic, recurrent_arithmetic, static_arithmetic
 from mclstm.experiments.addition_models import MODELS, VARIANTS
 from mclstm.experiments.addition_models import recipe as addition_recipe
 from mclstm.experiments.arithmetic_models import (
@@ -18,10 +19,13 @@ from mclstm.experiments.arithmetic_models import (
     static_recipe,
 )
 from mclstm.experiments.experiment import Options
+from mclstm.experiments.jobs import run_jobs
 from mclstm.experiments.networks import MassConserving, Recurrent, sources
 from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm.tasks.subsets import OPERATIONS
+from mclstm.training.checkpoint import load
 
+SETS = ("validation", "test")
 BOTH = ("stated", "published")
 
 
@@ -135,6 +139,34 @@ def test_every_model_predicts_and_learns(protocol: str) -> None:
         for operation in operations:
             network = static_recipe(name, operation, inputs=7).build(sources([0, 1]))
             assert network(1 + torch.rand(2, 4, 7)).shape == (2, 4, 1), name
+
+
+@pytest.mark.parametrize(
+    ("module", "model"),
+    [(recurrent_arithmetic, "mclstm"), (recurrent_arithmetic, "lstm"), (static_arithmetic, "mcfc")],
+)
+def test_batches_drawn_ahead_are_those_drawn_one_by_one(
+    module, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit, in the weights after updates across several draws, and after a stop within one."""
+    monkeypatch.setattr(module, "thresholds", lambda task, operation: {"stated": 1.0, "published": 1.0})
+    monkeypatch.setattr(
+        module, "errors_of", lambda *_: lambda network, _: dict.fromkeys(SETS, torch.zeros(3))
+    )
+    options = Options(models=(model,), settings=("addition",), seeds=3, updates=12)
+    kept = []
+    for at_once, goals in ((3, (12,)), (16, (12,)), (16, (7, 12))):
+        monkeypatch.setattr(arithmetic, "AT_ONCE", at_once)
+        for goal in goals:
+            run_jobs(
+                [job._replace(goal=goal) for job in module.jobs(options)],
+                tmp_path / str(len(kept)),
+                quiet=True,
+            )
+        kept.append(load(next((tmp_path / str(len(kept))).rglob("checkpoint.safetensors")))[0])
+    weights = [name for name in kept[0] if name.startswith("weights.")]
+    assert weights
+    assert all(torch.equal(kept[0][name], other[name]) for name in weights for other in kept[1:])
 
 
 def test_members_do_not_depend_on_their_company() -> None:

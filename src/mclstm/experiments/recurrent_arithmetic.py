@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
+    ahead,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -51,10 +52,10 @@ def learn(
     """A job: members learn an operation on sequences of ten, are chosen on other tens, tested on hundreds."""
     task = RecurrentArithmetic(operation, seeds, protocol=protocol)
     recipe = recurrent_recipe(model, operation, protocol)
-    limits = thresholds(NAME, operation)
+    limits, drawn = thresholds(NAME, operation), ahead(task.trains, len(seeds))
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, a, y = task.train(update)
+        x, a, y = drawn(update)
         return (x, a), y
 
     members = train(

@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
+    ahead,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -47,10 +48,10 @@ def learn(
 ) -> Result:
     """A job: members learn an operation on numbers from 1 to 2 and are tested on numbers from 2 to 6."""
     task, made = StaticArithmetic(operation, seeds), static_recipe(model, operation)
-    limits = thresholds(NAME, operation)
+    limits, drawn = thresholds(NAME, operation), ahead(task.trains, len(seeds))
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, y = task.train(update)
+        x, y = drawn(update)
         return (x,), y
 
     members = train(
