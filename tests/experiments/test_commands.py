@@ -90,6 +90,9 @@ def test_rows_say_whose_their_values_are(tmp_path: Path) -> None:
     assert run("addition", tmp_path, "--models", "mclstm", "--first-seed", "3") == 0
     rows = rows_of(tmp_path / "addition/quick-stated/stated.json")
     assert rows["mclstm", "combo", "mse"]["seeds"] == [3, 4]
+    made = json.loads((tmp_path / "addition/quick-stated/stated.json").read_text())["made"]
+    assert list(made["jobs"]) == ["mclstm/seeds-3-4"]
+    assert made["jobs"]["mclstm/seeds-3-4"]["cpu_seconds"] > 0
     words = ["--models", "nau", "--operations", "addition", "--first-seed", "3"]
     assert run("recurrent-arithmetic", tmp_path, *words) == 0
     rows = rows_of(tmp_path / "recurrent-arithmetic/quick-stated/stated.json")

@@ -140,7 +140,7 @@ def start_as_torch_(layer: LSTM, drawn: Sources) -> None:
     for value in (layer.W, layer.U, layer.b, second):
         draw(value, layer.members, drawn, uniform(-bound, bound))
     with torch.no_grad():
-        layer.b += second
+        layer.b.add_(second)
 
 
 def output_penalty(factor: float) -> Penalty:
