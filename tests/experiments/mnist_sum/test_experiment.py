@@ -60,6 +60,17 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
 
 
 @needs_mnist
+def test_references_have_no_rate_to_choose(tmp_path, monkeypatch):
+    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    words = ["experiment", "mnist-sum", "--out", str(tmp_path), "--quiet", "--models", "nau"]
+    assert main([*words, "--grid", "--epochs", "1", "--seeds", "1"]) == 0
+    folder = tmp_path / "mnist-sum/quick-stated"
+    record = json.loads((folder / "stated-rates.json").read_text())
+    assert list(record["choice"]) == ["nau"]
+    assert not list((folder / "grid").rglob("reference"))
+
+
+@needs_mnist
 def test_what_was_stopped_ends_as_what_was_not(tmp_path: Path):
     parameters = {
         "model": "nau", "protocol": "stated", "seeds": [0], "images": TINY.images, "batch_size": 4,
