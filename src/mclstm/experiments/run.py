@@ -151,7 +151,7 @@ def saved(
         spent,
         protocol=options.protocol,
         claims=claims,
-        jobs=(old["made"].get("jobs", {}) if old else {}) | known,
+        provenance=(old["made"].get("jobs", {}) if old else {}) | known,
     )
 
 
