@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
 
 SCALES: dict[str, Scale] = {
-    "quick": Scale({"train": 8_000, "validation": 1_000, "test": 10_000}, 8, 2, 4),
+    "quick": Scale({"train": 6_000, "validation": 1_000, "test": 10_000}, 2, 2, 4),
     "paper": Scale({"train": 55_000, "validation": 5_000, "test": 10_000}, 64, 100, 1_000),
 }
 
