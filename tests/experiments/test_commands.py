@@ -15,6 +15,7 @@ from mclstm.tasks.subsets import OPERATIONS
 
 TINY = {"train": 40, "validation": 16, "test": 4}
 LIMITS = {"stated": 1.0, "published": 1e12}  # the second is solved by everybody
+RATE = 1e-4  # of MC-FC for sums
 ROW = {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values"}
 
 
@@ -89,6 +90,9 @@ def test_rows_say_whose_their_values_are(tmp_path: Path) -> None:
     assert run("addition", tmp_path, "--models", "mclstm", "--first-seed", "3") == 0
     rows = rows_of(tmp_path / "addition/quick-stated/stated.json")
     assert rows["mclstm", "combo", "mse"]["seeds"] == [3, 4]
+    made = json.loads((tmp_path / "addition/quick-stated/stated.json").read_text())["made"]
+    assert list(made["jobs"]) == ["mclstm/seeds-3-4"]
+    assert made["jobs"]["mclstm/seeds-3-4"]["cpu_seconds"] > 0
     words = ["--models", "nau", "--operations", "addition", "--first-seed", "3"]
     assert run("recurrent-arithmetic", tmp_path, *words) == 0
     rows = rows_of(tmp_path / "recurrent-arithmetic/quick-stated/stated.json")
@@ -140,12 +144,29 @@ def test_gates_of_solved_members_are_read(tmp_path: Path) -> None:
     assert run("recurrent-arithmetic", tmp_path, *words) == 0
     folder = tmp_path / "recurrent-arithmetic/quick-published"
     assert (folder / "published-recurrent-weights.png").stat().st_size > 10_000
+    assert (folder / "published-variants-weights.png").stat().st_size > 10_000
     read = json.loads((folder / "published-reading.json").read_text())
     assert set(read) == {"mclstm, subtraction", "mclstm-two-cells, subtraction"}
     three, two = (read[f"{model}, subtraction"] for model in ("mclstm", "mclstm-two-cells"))
     assert (len(three["R"]), len(two["R"])) == (3, 2)
     assert three["task"] == "(x5 + x6) - (x6 + x7)"
     assert len(three["sentences"]) == 4
+    assert three["solved"]
+
+
+def test_weights_are_read_though_no_seed_solved_the_task(tmp_path: Path) -> None:
+    words = ["--models", "mclstm-two-cells", "--operations", "subtraction", "--block", "1"]
+    assert run("recurrent-arithmetic", tmp_path, *words) == 0
+    folder = tmp_path / "recurrent-arithmetic/quick-stated"
+    (two,) = json.loads((folder / "stated-reading.json").read_text()).values()
+    assert not two["solved"]
+    assert two["sentences"][0].startswith("None of 2 seeds solved this task; read is the one with the lowest")
+    assert two["sentences"][1].startswith("Cell 0, ")
+    results = [
+        json.loads(path.read_text())["result"]["validation"][0]
+        for path in sorted((folder / "jobs/mclstm-two-cells/subtraction").glob("*/result.json"))
+    ]
+    assert two["seed"] == results.index(min(results))
 
 
 def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -> None:
@@ -159,8 +180,20 @@ def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -
     best = min(errors, key=lambda rate: sum(errors[rate]))
     assert record["choice"] == {"mcfc/addition": float(best)}
     assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
-    job = tmp_path / "static-arithmetic/quick-stated/jobs/mcfc/addition/seeds-0-1/job.json"
+    # Jobs of another rate than the recipe's lie beside those of the recipe, and rows say the rate.
+    assert float(best) != RATE
+    jobs = tmp_path / "static-arithmetic/quick-stated/jobs/mcfc/addition"
+    results = tmp_path / "static-arithmetic/quick-stated/stated.json"
+    job = jobs / f"rate-{best}/seeds-0-1/job.json"
     assert json.loads(job.read_text())["parameters"]["learning_rate"] == float(best)
+    assert rows_of(results)["mcfc", "addition", "success"]["learning_rate"] == float(best)
+    assert run("static-arithmetic", tmp_path, *words[:4]) == 0
+    assert json.loads((jobs / "seeds-0-1/job.json").read_text())["parameters"]["learning_rate"] is None
+    assert rows_of(results)["mcfc", "addition", "success"]["learning_rate"] == RATE
+    # The recipe's own rate, chosen, is the same job.
+    path.write_text(json.dumps({"choice": {"mcfc/addition": RATE}}))
+    assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
+    assert sorted(kept.name for kept in jobs.iterdir()) == [f"rate-{best}", "seeds-0-1"]
 
 
 def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

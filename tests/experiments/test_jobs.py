@@ -14,7 +14,9 @@ from experiments.working import calls, count
 from mclstm.errors import CheckpointError, DataError, Interrupted, StorageError
 from mclstm.experiments.jobs import Job, kept_results, run_jobs
 from mclstm.experiments.locks import locked
+from mclstm.experiments.provenance import provenance
 from mclstm.experiments.watch import Stop, Watch, lines, look
+from mclstm.report.results import commit
 
 
 def jobs(number: int, goal: int = 5, **parameters: float) -> list[Job]:
@@ -44,6 +46,22 @@ def test_somebody_can_look_after_every_job(tmp_path: Path, workers: int) -> None
     assert len(seen) == 3 or workers == 2  # two may end at once
 
 
+def test_a_job_says_what_made_it(tmp_path: Path) -> None:
+    """Also one that was stopped in between; and jobs from before that was kept stay valid."""
+    with pytest.raises(Interrupted):
+        run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)
+    run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)
+    folder = tmp_path / "model/seeds-0"
+    found = provenance(folder)
+    assert found["sessions"] == 2
+    assert found["commits"] == [commit()]
+    assert found["cpu_seconds"] >= 0
+    assert set(json.loads((folder / "result.json").read_text())) == {"goal", "result"}
+    (folder / "made.json").unlink()
+    assert run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)["model/seeds-0"]["sum"] == 15
+    assert provenance(folder) is None
+
+
 def test_a_goal_can_be_raised_but_not_lowered(tmp_path: Path) -> None:
     run_jobs(jobs(1, goal=3), tmp_path, quiet=True)
     assert run_jobs(jobs(1, goal=6), tmp_path, quiet=True)["model/seeds-0"]["sum"] == 21
@@ -53,7 +71,7 @@ def test_a_goal_can_be_raised_but_not_lowered(tmp_path: Path) -> None:
 
 def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     run_jobs(jobs(1), tmp_path, quiet=True)
-    with pytest.raises(CheckpointError, match="other settings"):
+    with pytest.raises(CheckpointError, match=r"other settings \(pause is None there, 0.001 is asked for\)"):
         run_jobs(jobs(1, pause=0.001), tmp_path, quiet=True)
     (tmp_path / "model/seeds-0/job.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"job\.json cannot be read"):

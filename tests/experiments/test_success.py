@@ -13,6 +13,7 @@ from mclstm.experiments.addition import error_rows, lower
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.success import beats, outcome, reaches, solved_rows, together
 from mclstm.report.arithmetic import detail_table, error_table, success_table
+from mclstm.report.arithmetic_blocks import by_other_threshold
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
 
 LIMITS = {"stated": 1.0, "published": 10.0}
@@ -57,8 +58,29 @@ def test_rows_of_blocks_put_together() -> None:
     assert rows["success (stated threshold)"]["value"] == 0.25
     assert rows["updates"]["value"] == 1_000
     assert rows["updates"]["n"] == 4
+    assert rows["updates (stated threshold)"]["values"] == [1_000, 1_000]
     assert rows["nan"]["value"] == 2
-    assert rows["sparsity"]["value"] == 1.0
+    assert rows["infinite"]["value"] == 0
+    assert rows["sparsity"]["value"] == rows["sparsity (stated threshold)"]["value"] == 1.0
+
+
+def test_a_run_without_a_finite_test_error_is_not_a_failed_run() -> None:
+    found = outcome(noted(), LIMITS) | {"test": [0.9, None, 20.0, None]}
+    rows = {r["metric"]: r for r in solved_rows("nau", "addition", "stated", [found], 7, (None, None))}
+    assert (rows["nan"]["value"], rows["infinite"]["value"]) == (1, 1)
+    assert rows["infinite"]["values"] == [0, 1, 0, 0]
+    assert (rows["mse"]["n"], rows["mse"]["value"]) == (2, pytest.approx(10.45))
+    line = detail_table(list(rows.values())).splitlines()[-1].split("|")
+    assert [cell.strip() for cell in line[-3:-1]] == ["1", "1"]
+
+
+def test_the_same_runs_by_the_other_threshold() -> None:
+    """Static arithmetic trains once for both protocols: its published table is this one."""
+    rows = solved_rows("nau", "addition", "stated", [outcome(noted(), LIMITS)], 7, (None, None))
+    table, detail, _ = by_other_threshold(rows).split("\n\n")
+    assert "| nau   | 50 % (15 to 85) | 1e3     |" in table
+    assert "25 % (5 to 70)" in detail
+    assert "success (stated threshold)" in detail
 
 
 def rates(**solved: int) -> list[dict[str, object]]:
@@ -95,16 +117,19 @@ def test_a_rate_is_reached_by_its_interval() -> None:
 
 def test_errors_are_averaged_over_runs_that_converged() -> None:
     values = np.array([1.0, 2.0, 4.0, math.nan, math.inf])
-    mse, failed = error_rows("nau", "count", values, 7)
+    mse, failed, infinite = error_rows("nau", "count", values, [-1, -1, -1, 3, -1], trained=7)
     t = stats.t.ppf(0.975, 2) * stats.sem([1.0, 2.0, 4.0])
     assert mse["value"] == pytest.approx(7 / 3)
     assert (mse["low"], mse["high"]) == pytest.approx((7 / 3 - t, 7 / 3 + t))
-    assert (mse["n"], mse["runs"], failed["value"], failed["paper"]) == (3, 5, 2, 24)
+    assert (mse["n"], mse["runs"], failed["value"], failed["paper"]) == (3, 5, 1, 24)
+    assert infinite["value"] == 1
+    shown = error_table([mse, failed, infinite]).splitlines()[-1].split("|")
+    assert [cell.strip() for cell in shown[3:5]] == ["1", "1 (count)"]
 
 
 def test_models_are_compared_seed_by_seed() -> None:
-    ours, _ = error_rows("mclstm", "count", np.arange(1.0, 9.0), 7)
-    theirs, _ = error_rows("nau", "count", np.append(np.arange(2.0, 8.0), math.nan), 7)
+    ours, *_ = error_rows("mclstm", "count", np.arange(1.0, 9.0), [-1] * 8, protocol="stated")
+    theirs, *_ = error_rows("nau", "count", np.append(np.arange(2.0, 8.0), math.nan), [-1] * 6 + [5])
     found = lower(ours, theirs, "below")
     expected = stats.wilcoxon(np.arange(1.0, 7.0), np.arange(2.0, 8.0), alternative="less").pvalue
     assert found["p"] == pytest.approx(expected)
@@ -112,9 +137,12 @@ def test_models_are_compared_seed_by_seed() -> None:
     assert found["holds"]
     claims = addition.claims([ours, theirs])
     assert [c["claim"] for c in claims] == [
-        "mclstm, count: the error is at most the paper's 0.6",
+        "mclstm, count: the error is at most the paper's 0.6, though ours is of exactly 20 summands, "
+        "the paper's of 2 to 20",
         "mclstm, count: the error is below that of nau",
     ]
+    published = addition.claims([ours | {"protocol": "published"}])
+    assert [c["claim"] for c in published] == ["mclstm, count: the error is at most the paper's 0.6"]
 
 
 def test_tables_show_seeds_and_updates() -> None:
@@ -123,7 +151,7 @@ def test_tables_show_seeds_and_updates() -> None:
     assert "| 96 % (90 to 98) | 5" in table
     assert table.splitlines()[2].endswith("| 100 × 1         |")
     assert "published" not in detail_table(rows)
-    errors = error_rows("nau", "count", np.array([1.0, 2.0, math.nan]), 7_900)
+    errors = error_rows("nau", "count", np.array([1.0, 2.0, math.nan]), [-1, -1, 8], trained=7_900)
     assert "3 × 7.9e3" in error_table(errors)
     assert error_table(errors).splitlines()[-1].split("|")[3].strip() == "1"
 

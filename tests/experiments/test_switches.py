@@ -1,13 +1,14 @@
 """Every switch of the protocols reaches what it is meant to reach, and nothing else differs."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
 from mclstm.baselines.regularisers import sparsity_penalty
-from mclstm.experiments import recurrent_arithmetic
+from mclstm.experiments import arithmetic, recurrent_arithmetic, static_arithmetic
 from mclstm.experiments.addition_models import MODELS, VARIANTS
 from mclstm.experiments.addition_models import recipe as addition_recipe
 from mclstm.experiments.arithmetic_models import (
@@ -18,10 +19,13 @@ from mclstm.experiments.arithmetic_models import (
     static_recipe,
 )
 from mclstm.experiments.experiment import Options
+from mclstm.experiments.jobs import run_jobs
 from mclstm.experiments.networks import MassConserving, Recurrent, sources
 from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm.tasks.subsets import OPERATIONS
+from mclstm.training.checkpoint import load
 
+SETS = ("validation", "test")
 BOTH = ("stated", "published")
 
 
@@ -89,6 +93,17 @@ def test_baselines_of_the_addition_problem() -> None:
     assert torch.allclose(penalties[0], 0.5e-4 * squares)
 
 
+def test_lstm_of_recurrent_arithmetic() -> None:
+    stated, published = (network.layer for network in built(recurrent_recipe, "lstm", "subtraction"))
+    assert torch.equal(stated.b.sum(dim=1), torch.full((2,), 10 * 3.0))
+    assert torch.equal(stated.U[:, :10], torch.eye(10).expand(2, 10, 10))
+    bound = 10**-0.5
+    for value in (published.W, published.U):
+        assert 0.9 * bound < value.abs().max() < bound
+    assert bound < published.b.abs().max() < 2 * bound  # the sum of torch's two
+    assert published.W[0].ne(published.W[1]).all()
+
+
 def test_units_of_recurrent_arithmetic() -> None:
     heads = [type(network.head).__name__ for network in built(recurrent_recipe, "nac-mul", "multiplication")]
     assert heads == ["NACMul", "NAC"]
@@ -124,6 +139,34 @@ def test_every_model_predicts_and_learns(protocol: str) -> None:
         for operation in operations:
             network = static_recipe(name, operation, inputs=7).build(sources([0, 1]))
             assert network(1 + torch.rand(2, 4, 7)).shape == (2, 4, 1), name
+
+
+@pytest.mark.parametrize(
+    ("module", "model"),
+    [(recurrent_arithmetic, "mclstm"), (recurrent_arithmetic, "lstm"), (static_arithmetic, "mcfc")],
+)
+def test_batches_drawn_ahead_are_those_drawn_one_by_one(
+    module, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit, in the weights after updates across several draws, and after a stop within one."""
+    monkeypatch.setattr(module, "thresholds", lambda task, operation: {"stated": 1.0, "published": 1.0})
+    monkeypatch.setattr(
+        module, "errors_of", lambda *_: lambda network, _: dict.fromkeys(SETS, torch.zeros(3))
+    )
+    options = Options(models=(model,), settings=("addition",), seeds=3, updates=12)
+    kept = []
+    for at_once, goals in ((3, (12,)), (16, (12,)), (16, (7, 12))):
+        monkeypatch.setattr(arithmetic, "AT_ONCE", at_once)
+        for goal in goals:
+            run_jobs(
+                [job._replace(goal=goal) for job in module.jobs(options)],
+                tmp_path / str(len(kept)),
+                quiet=True,
+            )
+        kept.append(load(next((tmp_path / str(len(kept))).rglob("checkpoint.safetensors")))[0])
+    weights = [name for name in kept[0] if name.startswith("weights.")]
+    assert weights
+    assert all(torch.equal(kept[0][name], other[name]) for name in weights for other in kept[1:])
 
 
 def test_members_do_not_depend_on_their_company() -> None:

@@ -1,6 +1,7 @@
 """What recurrent and static arithmetic share: how members learn an operation, and the list of jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -8,18 +9,24 @@ from torch import Tensor
 from mclstm.baselines.regularisers import clamp_weights_, sparsity_error
 from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.experiment import Options, blocks, chosen
+from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, other_rate
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
 from mclstm.report.paper import Printed
 from mclstm.report.results import Row
+from mclstm.tasks.protocols import Protocol
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["arithmetic_jobs", "arithmetic_rows", "problem"]
+__all__ = ["ahead", "arithmetic_jobs", "arithmetic_rows", "in_parts", "problem"]
 
 EVALUATE_EVERY = 1_000  # updates
+# Members times updates whose batches are drawn at once. It halves the time of drawing for one member; batches
+# of more do not stay in the cache until they are used, and for a hundred members that takes twice as long.
+AT_ONCE = 16
+Recipes = Callable[[str, str, Protocol], Recipe]  # (model, operation, protocol) -> how it is trained
+Batch = TypeVar("Batch")
 ARITHMETIC = ("nac", "nac-mul", "nalu", "nau", "nmu")
 
 
@@ -53,6 +60,24 @@ def problem(
     return Problem(network, losses, evaluate, after, note)
 
 
+def ahead(trains: Callable[[int, int], list[Batch]], members: int) -> Callable[[int], Batch]:
+    """The batch of an update, from `trains(first update, number of updates)`: the same as one by one.
+
+    >>> batch = ahead(lambda first, updates: list(range(first, first + updates)), members=5)
+    >>> [batch(update) for update in (7, 8, 9, 10, 3)]
+    [7, 8, 9, 10, 3]
+    """
+    several, drawn = max(1, AT_ONCE // members), dict[int, Batch]()
+
+    def batch(update: int) -> Batch:
+        if update not in drawn:
+            drawn.clear()
+            drawn.update(enumerate(trains(update, several), start=update))
+        return drawn.pop(update)
+
+    return batch
+
+
 def in_parts(
     network: Callable[..., Tensor], inputs: Sequence[Tensor], target: Tensor, part: int = 250
 ) -> Tensor:
@@ -71,6 +96,7 @@ def arithmetic_jobs(
     models: Mapping[str, tuple[str, ...]],
     variants: Mapping[str, tuple[str, ...]],
     scale: Callable[[str, str], tuple[int, int]],  # (model, operation) -> seeds, updates
+    recipe: Recipes,
 ) -> list[Job]:
     """One job for every model, operation and block of seeds."""
     known = {**models, **variants}
@@ -83,7 +109,8 @@ def arithmetic_jobs(
             if options.settings is not None and operation not in options.settings:
                 continue
             seeds, updates = scale(model, operation)
-            rate = options.rates.get(f"{model}/{operation}")
+            usual = recipe(model, operation, options.protocol).learning_rate
+            rate = other_rate(options, f"{model}/{operation}", usual)
             for block in blocks(options, seeds):
                 parameters = {
                     "model": model,
@@ -93,13 +120,16 @@ def arithmetic_jobs(
                     "learning_rate": rate,
                     "evaluate_every": EVALUATE_EVERY,
                 }
-                where = f"{model}/{operation}/seeds-{block[0]}-{block[-1]}"
+                where = f"{at_rate(f'{model}/{operation}', rate)}/seeds-{block[0]}-{block[-1]}"
                 made.append(Job(where, work, parameters, updates))
     return made
 
 
 def arithmetic_rows(
-    jobs: Sequence[Job], results: Mapping[str, Result], paper: Mapping[str, Mapping[str, Printed]]
+    jobs: Sequence[Job],
+    results: Mapping[str, Result],
+    paper: Mapping[str, Mapping[str, Printed]],
+    recipe: Recipes,
 ) -> list[Row]:
     """The rows of all finished jobs, blocks of seeds put together."""
     groups: dict[tuple[str, str], list[Job]] = {}
@@ -110,7 +140,11 @@ def arithmetic_rows(
     for (model, operation), members in groups.items():
         found = [results[job.name] for job in members]
         printed = paper.get(model, {}).get(operation, (None, None))
-        protocol = members[0].parameters["protocol"]
-        seeds = [seed for job in members for seed in job.parameters["seeds"]]
-        rows += solved_rows(model, operation, protocol, found, members[0].goal, printed, seeds)
+        first = members[0].parameters
+        usual = recipe(model, operation, first["protocol"]).learning_rate
+        more = {
+            "seeds": [seed for job in members for seed in job.parameters["seeds"]],
+            "learning_rate": first["learning_rate"] or usual,
+        }
+        rows += solved_rows(model, operation, first["protocol"], found, members[0].goal, printed, **more)
     return rows

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from mclstm.baselines import BASELINES, UNITS, Linear
+from mclstm.baselines.lstm import LSTM
 from mclstm.baselines.regularisers import RECOMMENDED
 from mclstm.experiments.networks import (
     MassConserving,
@@ -15,6 +16,7 @@ from mclstm.experiments.networks import (
     mass_layer,
     output_penalty,
     scheduled,
+    start_as_torch_,
 )
 from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
@@ -138,14 +140,12 @@ def fix_input_gate(layer: MCLSTM, drawn: Sources) -> None:
 
 def lstm(operation: str, protocol: Protocol, inputs: int) -> Callable[[Sources], nn.Module]:
     cells = 2 if operation == "addition" else 10
-    bias = 0.0 if switched("lstm: no forget bias", protocol) else 3.0
-    published = switched("lstm: misaligned start", protocol)
 
     def build(drawn: Sources) -> nn.Module:
         many = len(drawn)
-        layer = BASELINES["lstm"](
-            inputs, cells, forget_bias=bias, published=published, members=many, seeds=drawn
-        )
+        layer = LSTM(inputs, cells, members=many, seeds=drawn)
+        if switched("recurrent arithmetic: lstm started by torch", protocol):
+            start_as_torch_(layer, drawn)
         head = Linear(cells, 1, bias=False, start="xavier", members=many, seeds=drawn)
         return Recurrent(layer, head, marker=False)
 

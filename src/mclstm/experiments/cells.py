@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from mclstm.baselines import Linear
 from mclstm.experiments.addition_models import recipe
 from mclstm.experiments.experiment import Drawing
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.networks import MassConserving
 from mclstm.experiments.weights import one_member
 from mclstm.report.marked import marked_cells
 from mclstm.tasks.addition import addition
@@ -26,14 +29,13 @@ def draw_cells(job: Job, result: Result, folder: Path) -> Drawing:
     x, a, y = addition("test", "reference", protocol=parameters["protocol"], samples=1)
     flows = network.layer.flows(x, a)
     c, h = flows.c[0, :, 0], flows.h[0, :, 0]
-    # What leaves at the end is the answer; of the others the fullest is where the rest went.
-    accumulator = int(h[-1].argmax())
-    trash = int(c[-2].index_fill(0, torch.tensor(accumulator), -1.0).argmax())
+    weights = output_weights(network)  # (K,)
+    accumulator, trash = main_cells(c[-2], h[-1], weights)
     marked = (a[:, 0, 0] == 1).nonzero().flatten().tolist()
     title = (
-        f"{parameters['model']}, seed {parameters['seeds'][member]}: target {float(y):.3f}, outflow of the "
+        f"{parameters['model']}, seed {parameters['seeds'][member]}: target {float(y):.3f}, read of the "
+        f"accumulator {float(weights[accumulator] * h[-1, accumulator]):.3f}"
     )
-    title += f"accumulator {float(h[-1, accumulator]):.3f}"
     figure = marked_cells(c.double().numpy(), marked, accumulator, trash, title)
     gates: dict[str, Any] = {
         "model": parameters["model"],
@@ -44,6 +46,31 @@ def draw_cells(job: Job, result: Result, folder: Path) -> Drawing:
         ),
         "output gate of the accumulator at the end": round(float(flows.o[0, -1, 0, accumulator]), 4),
         "output gate of the trash cell at the end": round(float(flows.o[0, -1, 0, trash]), 4),
+        "weight of the accumulator in the output layer": round(float(weights[accumulator]), 4),
+        "weight of the trash cell in the output layer": round(float(weights[trash]), 4),
         "output gates on the way, largest": round(float(flows.o[0, :-1, 0].amax()), 4),
     }
     return {"addition-cells": figure}, gates
+
+
+def output_weights(network: MassConserving) -> Tensor:
+    """By what the output layer multiplies each cell's outflow, of a network with one member: (K,)."""
+    head = network.head
+    return head.W[0, 0] if isinstance(head, Linear) else torch.ones(network.layer.gates.hidden_size)
+
+
+def main_cells(
+    c: Tensor,  # (K,) before the last step
+    h: Tensor,  # (K,) at the last step
+    weights: Tensor,  # (K,) of the output layer
+) -> tuple[int, int]:
+    """The accumulator and the trash cell: of which most is read at the end, and the fullest of the others.
+
+    A cell that the output layer does not look at cannot be the accumulator, however much leaves it.
+
+    >>> c, h = torch.tensor([9.0, 1.0, 0.0]), torch.tensor([0.5, 0.4, 0.0])
+    >>> main_cells(c, h, weights=torch.tensor([0.0, -1.0, 7.0]))
+    (1, 0)
+    """
+    accumulator = int((weights * h).abs().argmax())
+    return accumulator, int(c.index_fill(0, torch.tensor(accumulator), -1.0).argmax())

@@ -11,7 +11,7 @@ from mclstm.experiments.jobs import Job, Result
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol
 
-__all__ = ["Experiment", "Options", "blocks", "chosen", "scale"]
+__all__ = ["Experiment", "Options", "at_rate", "blocks", "chosen", "other_rate", "scale"]
 
 Profile = Literal["quick", "paper"]
 Drawing = tuple[dict[str, Figure], dict[str, Any]]  # figures by name, and what code reads in the weights
@@ -50,6 +50,7 @@ class Experiment(NamedTuple):
     # The constant predictor and the exact solution; the paper's comparisons, on all rows there are; figures
     # of finished jobs, with the folder where these lie. By default there are none.
     trivial: Callable[[Options], list[Row]] = lambda options: []
+    judged: Callable[[Sequence[Row]], list[Row]] = list  # all rows of a file, where some depend on others
     claims: Callable[[Sequence[Row]], list[Claim]] = lambda found: []
     figures: Callable[[Options, Mapping[str, Result], Path], Drawing] = lambda options, results, root: (
         {},
@@ -57,6 +58,7 @@ class Experiment(NamedTuple):
     )
     file: str = ""  # of its results, where it is not <name>/<protocol>.json
     shared: bool = False  # whether other commands add rows and claims to its file: those stay
+    rateless: tuple[str, ...] = ()  # models without a learning rate to choose
     every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them
 
 
@@ -83,6 +85,25 @@ def blocks(options: Options, seeds: int) -> list[list[int]]:
     """
     every = list(range(options.first_seed, options.first_seed + seeds))
     return [every[at : at + options.block] for at in range(0, seeds, options.block)]
+
+
+def other_rate(options: Options, name: str, usual: float) -> float | None:
+    """The learning rate asked for by "model" or "model/setting", None if it is the usual one of the recipe.
+
+    >>> other_rate(Options(rates={"nau": 0.1}), "nau", usual=0.01), other_rate(Options(), "nau", usual=0.01)
+    (0.1, None)
+    """
+    rate = options.rates.get(name)
+    return None if rate == usual else rate
+
+
+def at_rate(name: str, rate: float | None) -> str:
+    """Where jobs of a model lie: with another rate than the usual one beside the others, not in their place.
+
+    >>> at_rate("nau", None), at_rate("nau", 0.1)
+    ('nau', 'nau/rate-0.1')
+    """
+    return name if rate is None else f"{name}/rate-{rate:g}"
 
 
 def scale(

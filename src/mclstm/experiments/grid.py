@@ -33,6 +33,8 @@ def choose(
     tried = {}
     for job in asked.jobs(options):
         key = job.parameters["model"]
+        if key in asked.rateless:
+            continue
         key += f"/{job.parameters['operation']}" if "operation" in job.parameters else ""
         for rate in RATES:
             parameters = {**job.parameters, "learning_rate": rate}

@@ -6,6 +6,7 @@ folder below the root of the experiment:
     job.json        function and parameters: what the folder belongs to
     progress.json   how far it is, for whoever looks
     result.json     goal and result; a job that has reached its goal is never run again
+    made.json       by which code and in how much CPU time, a line a process
 
 What else lies there is the function's own, above all its checkpoint. The function is called as
 `work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.experiments.locks import locked
+from mclstm.experiments.provenance import accounted
 from mclstm.experiments.watch import Stop, Watch, watching
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.interrupt import listening
@@ -99,7 +101,8 @@ def finished(job: Job, root: Path) -> Result | None:
     described = read(folder / "job.json")
     if described is not None and described != description(job):
         raise CheckpointError(
-            f"{folder} holds a job with other settings. Choose another folder with --out, or remove this one."
+            f"{folder} holds a job with other settings ({difference(described, description(job))}). "
+            "Choose another folder with --out, or remove this one."
         )
     kept = read(folder / "result.json")
     if kept is None or kept["goal"] < job.goal:
@@ -125,7 +128,8 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                 watch = Watch(folder, signalled, stop)
                 if (signum := watch.stopped()) is not None:
                     raise Interrupted(signum, "")  # an executor may hand out one more job meanwhile
-                result = job.work(folder, watch, job.goal, **job.parameters)
+                with accounted(folder):
+                    result = job.work(folder, watch, job.goal, **job.parameters)
                 kept = {"goal": job.goal, "result": without_nan(result)}
                 write_text_atomic(folder / "result.json", json.dumps(kept, allow_nan=False) + "\n")
         except Interrupted as stopped:
@@ -185,6 +189,18 @@ def description(job: Job) -> dict[str, Any]:
         json.dumps({"work": f"{job.work.__module__}.{job.work.__qualname__}", "parameters": job.parameters})
     )
     return made
+
+
+def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:
+    """Which parameters of a kept job are not those asked for, else that its function is another.
+
+    >>> difference({"parameters": {"learning_rate": 0.1}}, {"parameters": {"learning_rate": 0.05}})
+    'learning_rate is 0.1 there, 0.05 is asked for'
+    """
+    old, new = (one.get("parameters", {}) for one in (kept, asked))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    told = [f"{name} is {old.get(name)} there, {new.get(name)} is asked for" for name in names]
+    return "; ".join(told) or f"it is made by {kept.get('work')}"
 
 
 def read(path: Path) -> dict[str, Any] | None:

@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.baselines import Linear
+from mclstm.baselines.lstm import LSTM
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty
 from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MultiplicativeMCFC
+from mclstm.nn.members import draw, uniform
 from mclstm.tasks.protocols import Protocol, switched
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "output_penalty",
     "scheduled",
     "sources",
+    "start_as_torch_",
 ]
 
 Sources = list[torch.Generator]
@@ -124,6 +127,20 @@ def mass_layer(
         members=len(drawn),
         seeds=drawn,
     )
+
+
+def start_as_torch_(layer: LSTM, drawn: Sources) -> None:
+    """The start of `torch.nn.LSTMCell`: weights uniform ±1 / √K; of its two biases ours is the sum.
+
+    >>> layer = LSTM(2, 4, members=1)
+    >>> start_as_torch_(layer, sources([0])); bool(layer.W.abs().max() < 0.5)
+    True
+    """
+    bound, second = layer.hidden_size**-0.5, torch.empty_like(layer.b)
+    for value in (layer.W, layer.U, layer.b, second):
+        draw(value, layer.members, drawn, uniform(-bound, bound))
+    with torch.no_grad():
+        layer.b.add_(second)
 
 
 def output_penalty(factor: float) -> Penalty:

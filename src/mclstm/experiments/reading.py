@@ -1,18 +1,21 @@
 """What a trained MC-LSTM of recurrent arithmetic does, read in its weights as the paper's appendix does."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from mclstm.baselines import Linear
+from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import MassConserving
+from mclstm.experiments.success import numbers
 from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.subsets import subset_masks
 
-__all__ = ["Learned", "learned", "sentences", "task_in_words"]
+__all__ = ["Learned", "as_json", "learned", "sentences", "task_in_words", "worth_reading"]
 
 SIGNS = {"addition": "+", "subtraction": "-", "multiplication": "*"}
 NOTICED = 0.02  # shares below are not mentioned
@@ -25,6 +28,27 @@ class Learned(NamedTuple):
     o: Tensor  # (2, K) output gate on the way, and at the last step
     R: Tensor  # (K, K) row = from
     head: Tensor  # (K,) factor of each cell in the prediction, or its exponent
+
+
+def worth_reading(
+    jobs: Sequence[Job], results: Mapping[str, Result], protocol: str
+) -> tuple[Job, int, list[str]]:
+    """The first member that solved its task, by job and place; if none did, the best and a sentence on it.
+
+    Best is the one with the lowest validation error: the test has no say in what is shown.
+    """
+    every = [(job, member) for job in jobs for member in range(len(job.parameters["seeds"]))]
+    for job, member in every:
+        if results[job.name]["solved"][protocol][member]:
+            return job, member, []
+    errors = [numbers(results[job.name]["validation"])[member] for job, member in every]
+    job, member = every[int(np.nanargmin(errors))] if np.isfinite(errors).any() else every[0]
+    validation, test = (numbers(results[job.name][name])[member] for name in ("validation", "test"))
+    unsolved = (
+        f"None of {len(every)} seeds solved this task; read is the one with the lowest validation error, "
+        f"{validation:.2g}, whose test error is {test:.2g}."
+    )
+    return job, member, [unsolved]
 
 
 @torch.no_grad()

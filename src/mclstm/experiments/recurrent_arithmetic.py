@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
+    ahead,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -15,7 +16,7 @@ from mclstm.experiments.arithmetic import (
 from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
 from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
-from mclstm.experiments.reading import as_json, learned, sentences, task_in_words
+from mclstm.experiments.reading import as_json, learned, sentences, task_in_words, worth_reading
 from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
@@ -51,10 +52,10 @@ def learn(
     """A job: members learn an operation on sequences of ten, are chosen on other tens, tested on hundreds."""
     task = RecurrentArithmetic(operation, seeds, protocol=protocol)
     recipe = recurrent_recipe(model, operation, protocol)
-    limits = thresholds(NAME, operation)
+    limits, drawn = thresholds(NAME, operation), ahead(task.trains, len(seeds))
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, a, y = task.train(update)
+        x, a, y = drawn(update)
         return (x, a), y
 
     members = train(
@@ -90,12 +91,12 @@ def jobs(options: Options) -> list[Job]:
         paper = SHORT if short and model == "mclstm" and operation == "subtraction" else UPDATES
         return scale(options, QUICK, (SEEDS, paper))
 
-    return arithmetic_jobs(NAME, options, learn, RECURRENT, RECURRENT_VARIANTS, budget)
+    return arithmetic_jobs(NAME, options, learn, RECURRENT, RECURRENT_VARIANTS, budget, recurrent_recipe)
 
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """The rows of the jobs."""
-    return arithmetic_rows(jobs(options), results, PAPER)
+    return arithmetic_rows(jobs(options), results, PAPER, recurrent_recipe)
 
 
 def trivial(options: Options) -> list[Row]:
@@ -119,28 +120,31 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
-    """Gates and redistribution of one member that solved each operation, and what its cells accumulate."""
-    read: dict[str, Any] = {}
-    drawn = {}
+    """Gates and redistribution of one member for each operation, and what its cells accumulate."""
+    groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs(options):
-        model, operation = job.parameters["model"], job.parameters["operation"]
-        solved = results[job.name]["solved"][options.protocol]
-        if not model.startswith("mclstm") or f"{model}, {operation}" in read or True not in solved:
-            continue
-        member, seeds = solved.index(True), job.parameters["seeds"]
-        network = one_member(
-            recurrent_recipe(model, operation, options.protocol), seeds, member, root / job.name
-        )
-        found = learned(network, operation, seeds[member])
+        if job.parameters["model"].startswith("mclstm"):
+            groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
+    read: dict[str, Any] = {}
+    drawn: dict[str, dict[str, dict[str, Any]]] = {}
+    for (model, operation), members in groups.items():
+        job, member, unsolved = worth_reading(members, results, options.protocol)
+        seeds = job.parameters["seeds"]
+        recipe = recurrent_recipe(model, operation, options.protocol)
+        found = learned(one_member(recipe, seeds, member, root / job.name), operation, seeds[member])
         task = task_in_words(operation, seeds[member])
         read[f"{model}, {operation}"] = {
             "seed": seeds[member],
+            "solved": not unsolved,
             "task": task,
-            "sentences": sentences(found, operation),
+            "sentences": [*unsolved, *sentences(found, operation)],
             **as_json(found),
         }
-        drawn[f"{model}, {task}"] = {name: value.double().numpy() for name, value in found._asdict().items()}
-    return ({"recurrent-weights": gate_matrices(drawn)} if drawn else {}), read
+        # Variants in a figure of their own: they are run by other commands.
+        figure = drawn.setdefault("recurrent-weights" if model in RECURRENT else "variants-weights", {})
+        title = f"{model}, {task}" + (", not solved" if unsolved else "")
+        figure[title] = {name: value.double().numpy() for name, value in found._asdict().items()}
+    return {name: gate_matrices(rows) for name, rows in drawn.items()}, read
 
 
 EXPERIMENT = Experiment(

@@ -12,6 +12,7 @@ import pandas as pd
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.experiments.experiment import Experiment, Options
 from mclstm.experiments.jobs import kept_results, run_jobs
+from mclstm.experiments.provenance import provenance
 from mclstm.report.arithmetic import claims_table
 from mclstm.report.results import Row, merged, save_results
 from mclstm.report.style import rendered
@@ -132,13 +133,15 @@ def saved(
     old = read(path)
     if old is not None and old.get("profile") != options.profile:
         old = None  # a quick look and the paper's scale do not share a table
-    together = merged(old["rows"] if old else [], rows)
+    together = asked.judged(merged(old["rows"] if old else [], rows))
     order = [*asked.models, *asked.variants, *TRIVIAL]
     together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
     claims = asked.claims(together)
     if asked.shared and old is not None:
         mine = {claim["claim"] for claim in claims}
         claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
+    made = {job.name: provenance(options.root / job.name) for job in asked.jobs(options)}
+    known = {name: one for name, one in made.items() if one is not None}
     spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
     return save_results(
         path,
@@ -148,6 +151,7 @@ def saved(
         spent,
         protocol=options.protocol,
         claims=claims,
+        provenance=(old["made"].get("jobs", {}) if old else {}) | known,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
+    ahead,
     arithmetic_jobs,
     arithmetic_rows,
     in_parts,
@@ -14,6 +15,7 @@ from mclstm.experiments.arithmetic import (
 from mclstm.experiments.arithmetic_models import STATIC, static_recipe
 from mclstm.experiments.experiment import Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.networks import Recipe
 from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
@@ -45,20 +47,20 @@ def learn(
     evaluate_every: int,
 ) -> Result:
     """A job: members learn an operation on numbers from 1 to 2 and are tested on numbers from 2 to 6."""
-    task, recipe = StaticArithmetic(operation, seeds), static_recipe(model, operation)
-    limits = thresholds(NAME, operation)
+    task, made = StaticArithmetic(operation, seeds), static_recipe(model, operation)
+    limits, drawn = thresholds(NAME, operation), ahead(task.trains, len(seeds))
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        x, y = task.train(update)
+        x, y = drawn(update)
         return (x,), y
 
     members = train(
         folder,
         watch,
         goal,
-        problem(model, recipe, seeds, batches, errors_of(task), limits[protocol]),
+        problem(model, made, seeds, batches, errors_of(task), limits[protocol]),
         members=len(seeds),
-        learning_rate=learning_rate or recipe.learning_rate,
+        learning_rate=learning_rate or made.learning_rate,
         evaluate_every=evaluate_every,
     )
     return outcome(members, limits)
@@ -83,12 +85,18 @@ def jobs(options: Options) -> list[Job]:
         STATIC,
         {},
         lambda model, operation: scale(options, QUICK, (SEEDS, UPDATES[operation])),
+        recipe,
     )
+
+
+def recipe(model: str, operation: str, protocol: Protocol) -> Recipe:
+    """How a model is trained, which is the same under both protocols."""
+    return static_recipe(model, operation)
 
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """The rows of the jobs."""
-    return arithmetic_rows(jobs(options), results, PAPER)
+    return arithmetic_rows(jobs(options), results, PAPER, recipe)
 
 
 def trivial(options: Options) -> list[Row]:

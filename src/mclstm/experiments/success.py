@@ -15,7 +15,16 @@ from mclstm.report.results import Claim, Row, claim, interval_row
 from mclstm.tasks.protocols import Protocol
 from mclstm.tasks.thresholds import success_threshold
 
-__all__ = ["beats", "other", "outcome", "reaches", "solved_rows", "thresholds", "trivial_rows"]
+__all__ = [
+    "beats",
+    "failure_rows",
+    "other",
+    "outcome",
+    "reaches",
+    "solved_rows",
+    "thresholds",
+    "trivial_rows",
+]
 
 SIGNIFICANT = 0.05
 PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
@@ -80,38 +89,53 @@ def solved_rows(
     results: Sequence[Result],
     trained: int,
     paper: tuple[float | None, float | None],
-    seeds: Sequence[int] = (),
+    **more: Any,
 ) -> list[Row]:
     """Success rate, updates until solved, test error, sparsity and failures of a model on an operation.
 
-    seeds: whose the values are, in their order; updates and sparsity are of those that solved it.
+    By the protocol's own threshold, and under names that say so by the other one; updates and sparsity are of
+    those that solved it. more: further fields of every row, such as whose the values are, in their order.
     """
     found = together(results)
-    solved = np.array(found["solved"][protocol])
-    at = np.array(found["solved_at"][protocol])[solved]
-    more: dict[str, Any] = {"trained": trained, "seeds": list(seeds)}
+    more = {"trained": trained, **more}
 
     def made(metric: str, interval: Interval, values: Any, number: float | None = None) -> Row:
         return interval_row(operation, model, metric, interval, list(values), number, **more)
 
-    errors = numbers(found["test"])
-    rows = [
-        made("success", wilson_interval(int(solved.sum()), len(solved)), solved, paper[0]),
-        made("updates", quartiles(at), at, paper[1]),
-        made("mse", quartiles(errors), errors),
-        made(
-            "nan",
-            Interval(float((np.array(found["failed"]) >= 0).sum()), *(math.nan,) * 2, len(solved)),
-            found["failed"],  # the update at which a seed failed, -1 for those that did not
-        ),
-    ]
-    beside = np.array(found["solved"][other(protocol)])
-    name = f"success ({other(protocol)} threshold)"
-    rows.append(made(name, wilson_interval(int(beside.sum()), len(beside)), beside))
-    if "sparsity" in found:
-        sparse = numbers(found["sparsity"])[solved]
-        rows.append(made("sparsity", mean_interval(sparse), sparse))
-    return rows
+    rows, errors = [], numbers(found["test"])
+    for name in (protocol, other(protocol)):
+        solved, beside = np.array(found["solved"][name]), "" if name == protocol else f" ({name} threshold)"
+        at = np.array(found["solved_at"][name])[solved]
+        rate = wilson_interval(int(solved.sum()), len(solved))
+        rows.append(made(f"success{beside}", rate, solved, paper[0]))
+        rows.append(made(f"updates{beside}", quartiles(at), at, paper[1]))
+        if "sparsity" in found:
+            sparse = numbers(found["sparsity"])[solved]
+            rows.append(made(f"sparsity{beside}", mean_interval(sparse), sparse))
+    rows.append(made("mse", quartiles(errors), errors))
+    return rows + failure_rows(operation, model, errors, found["failed"], **more)
+
+
+def failure_rows(
+    setting: str,
+    model: str,
+    errors: np.ndarray[Any, np.dtype[np.float64]],  # (E,) of the test
+    failed: Sequence[int],
+    paper: float | None = None,
+    **more: Any,
+) -> list[Row]:
+    """How many runs failed in training, "nan", and how many others have no finite test error, "infinite".
+
+    failed: the update at which each run had no finite gradient, -1 for those that always had one
+    """
+    broken = np.array(failed) >= 0
+    infinite = ~np.isfinite(errors) & ~broken
+
+    def made(metric: str, which: np.ndarray[Any, Any], values: Any, number: float | None = None) -> Row:
+        bare = Interval(float(which.sum()), math.nan, math.nan, len(errors))
+        return interval_row(setting, model, metric, bare, list(values), number, **more)
+
+    return [made("nan", broken, failed, paper), made("infinite", infinite, infinite)]
 
 
 def trivial_rows(

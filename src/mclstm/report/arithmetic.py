@@ -61,13 +61,17 @@ def detail_table(rows: Sequence[Row]) -> str:
         beside: [rate(cells.get((*pair, beside))) for pair in pairs],
         "test error, median (quartiles)": [spread(cells.get((*pair, "mse"))) for pair in pairs],
         "sparsity error": [spread(cells.get((*pair, "sparsity"))) for pair in pairs],
-        "failed": [count(cells.get((*pair, "nan"))) for pair in pairs],
+        "failed in training": [count(cells.get((*pair, "nan"))) for pair in pairs],
+        "test error not finite": [count(cells.get((*pair, "infinite"))) for pair in pairs],
     }
     return markdown(pd.DataFrame(table))
 
 
 def error_table(rows: Sequence[Row]) -> str:
-    """Mean squared error with its interval over the runs that converged, by model and regime."""
+    """Mean squared error with its interval over the runs where it is finite, by model and regime.
+
+    NaN: runs that failed in training; not finite: others without a finite test error, and in which regime.
+    """
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     settings = list(dict.fromkeys(r["setting"] for r in rows if r["metric"] == "mse"))
     models = list(dict.fromkeys(r["model"] for r in rows))
@@ -75,6 +79,7 @@ def error_table(rows: Sequence[Row]) -> str:
     for setting in settings:
         table[setting] = [mean(cells.get((model, setting, "mse"))) for model in models]
     table["NaN"] = [count(cells.get((model, settings[0], "nan"))) for model in models]
+    table["not finite"] = [infinite(cells, model, settings) for model in models]
     table["seeds × updates"] = [budget(rows, model) for model in models]
     return markdown(pd.DataFrame(table))
 
@@ -150,6 +155,15 @@ def spread(item: Row | None) -> str:
 def count(item: Row | None) -> str:
     found = known(item)
     return NOTHING if found is None else f"{found['value']:.0f}"
+
+
+def infinite(cells: Cells, model: str, settings: Sequence[str]) -> str:
+    """How many runs have no finite test error though their training did not fail, by regime."""
+    found = {
+        where: r for where in settings if (r := known(cells.get((model, where, "infinite")))) is not None
+    }
+    shown = [f"{r['value']:.0f} ({where})" for where, r in found.items() if r["value"]]
+    return ", ".join(shown) or ("0" if found else NOTHING)
 
 
 def updates(number: float | None) -> str:

@@ -27,7 +27,7 @@ TASKS = ("addition", "recurrent-arithmetic", "static-arithmetic")
 # Which switches concern a page, by how their names begin or end.
 CONCERNED = {
     "addition": ("addition: ", "mclstm: ", "lstm: ", "ln-lstm: ", "urnn: "),
-    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: ", "lstm: "),
+    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: "),
     "static-arithmetic": ("thresholds: ",),
 }
 
@@ -62,8 +62,12 @@ def ours(root: Path, task: str, protocol: str) -> str:
 
 def by_other_threshold(rows: Sequence[Row]) -> str:
     """The same runs judged by the published threshold, where the protocols differ in nothing else."""
-    judged = [r | {"metric": "success"} for r in rows if r["metric"] == "success (published threshold)"]
-    return f"{success_table(judged)}\n\nThe runs of the table above, by the published threshold."
+    judged = []
+    for r in rows:
+        metric, _, beside = r["metric"].partition(" (")
+        by = metric in ("success", "updates", "sparsity")
+        judged.append(r | {"metric": metric if beside or not by else f"{metric} (stated threshold)"})
+    return f"{success_tables(judged)}\n\nThe runs of the table above, by the published threshold."
 
 
 def table(task: str, rows: Sequence[Row]) -> str:
@@ -110,15 +114,22 @@ def cells(root: Path) -> str:
 
 
 def reading(root: Path) -> str:
-    """What the cells of members that solved recurrent arithmetic do, in sentences made from their weights."""
+    """What the cells of members of recurrent arithmetic do, in sentences made from their weights."""
+    parts = []
     for protocol in ("published", "stated"):
         found = read(root, "recurrent-arithmetic", f"{protocol}-reading")
         if found is not None:
-            figure = f"![gates](../results/recurrent-arithmetic/{protocol}-recurrent-weights.svg)"
-            return "\n\n".join(
-                [f"Protocol {protocol}.", figure, *(told(name, one) for name, one in found.items())]
-            )
-    return missing("recurrent-arithmetic", "published", " --models mclstm")
+            parts += [f"Protocol {protocol}.", *pictures(root, protocol)]
+            parts += [told(name, one) for name, one in found.items()]
+    return "\n\n".join(parts) or missing("recurrent-arithmetic", "published", " --models mclstm")
+
+
+def pictures(root: Path, protocol: str) -> list[str]:
+    """The figures of the weights that there are, those of the table's model first."""
+    names = [
+        f"recurrent-arithmetic/{protocol}-{name}.svg" for name in ("recurrent-weights", "variants-weights")
+    ]
+    return [f"![gates](../results/{name})" for name in names if (root / "results" / name).exists()]
 
 
 def told(name: str, found: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -101,11 +101,13 @@ def save_results(
     protocol: str = "stated",
     claims: Sequence[Claim] = (),
     machine: dict[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Write a result file with what made it, date, commit, machine, versions, time; and give its content.
 
-    machine: what else is known of it · more: further entries of the file
+    machine: what else is known of it · provenance: by name, what made each of the jobs the rows are of
+    more: further entries of the file
     """
     around = environment()
     made = {
@@ -114,6 +116,7 @@ def save_results(
         "machine": {key: around[key] for key in ("platform", "machine", "cores")} | (machine or {}),
         "versions": around["packages"],
         "wall_seconds": round(seconds, 1),
+        **({"jobs": dict(provenance)} if provenance else {}),
     }
     content: dict[str, Any] = without_nan(
         {

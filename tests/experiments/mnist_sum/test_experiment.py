@@ -38,7 +38,8 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert {row["setting"] for row in content["rows"]} == {"length 1", "length 10", "length 100"}
     assert rows["mclstm", "length 10", "success"]["n"] == 2
     assert rows["mclstm", "length 10", "mse"]["trained"] == 2
-    assert rows["reference", "length 10", "threshold"]["n"] == 4
+    assert rows["reference", "length 10", "threshold"]["n"] == 10
+    assert rows["mclstm", "length 10", "success"]["seeds"] == [0, 1]
     for length in (1, 10, 100):
         assert rows["exact", f"length {length}", "mse"]["value"] == 0.0
         assert rows["exact", f"length {length}", "success"]["value"] == 1.0
@@ -47,7 +48,26 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert content["claims"][0]["test"] == "binomial test"
     assert (folder / f"{protocol}-success.png").stat().st_size > 5_000
     seeds = {job.parent.name for job in (folder / "jobs" / "reference").glob("*/result.json")}
-    assert seeds == {"seed-1000", "seed-1001", "seed-1002", "seed-1003"}
+    assert seeds == {f"seed-{seed}" for seed in range(2_000, 2_010)}
+    # Another model later, and fewer seeds: the references are kept, the threshold is the same.
+    assert main([*words, "--epochs", "1", "--seeds", "1", "--models", "nau"]) == 0
+    again = json.loads((folder / f"{protocol}.json").read_text())["rows"]
+    later = {(row["model"], row["setting"], row["metric"]): row for row in again}
+    assert later["mclstm", "length 10", "success"] == rows["mclstm", "length 10", "success"]
+    assert later["nau", "length 10", "success"]["n"] == 1
+    limits = [found["reference", "length 10", "threshold"]["value"] for found in (rows, later)]
+    assert limits[0] == limits[1]
+
+
+@needs_mnist
+def test_references_have_no_rate_to_choose(tmp_path, monkeypatch):
+    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    words = ["experiment", "mnist-sum", "--out", str(tmp_path), "--quiet", "--models", "nau"]
+    assert main([*words, "--grid", "--epochs", "1", "--seeds", "1"]) == 0
+    folder = tmp_path / "mnist-sum/quick-stated"
+    record = json.loads((folder / "stated-rates.json").read_text())
+    assert list(record["choice"]) == ["nau"]
+    assert not list((folder / "grid").rglob("reference"))
 
 
 @needs_mnist

@@ -69,6 +69,8 @@ def test_the_tuned_outlet_leaks_nothing_in_a_thousand_steps():
 def test_the_published_lstm_cannot_leave_its_bounds():
     x = 100 * torch.randn(1, T, B, 1)
     assert lstm("published", sources([0]))(x, marker()).abs().max() < 1
+    assert lstm("published", sources([0])).layer.b.ne(3.0).all()
+    assert lstm("stated", sources([0])).layer.b.eq(3.0).sum() == 2
     assert lstm("stated", sources([0]))(x, marker()).shape == (1, T, B, 1)
 
 

@@ -8,8 +8,9 @@ from mclstm.evaluation.statistics import wilson_interval
 from mclstm.experiments.mnist_sum.success import (
     by_length,
     error_rows,
+    judged,
     more_lengths,
-    success_rows,
+    threshold_rows,
     thresholds,
 )
 from mclstm.report.lengths import length_figure, length_table
@@ -18,6 +19,12 @@ from mclstm.tasks.mnist_sum import LENGTHS
 
 def errors(*values):
     return {length: np.array(values, dtype=float) * length for length in LENGTHS}
+
+
+def success_rows(model, found, limit, trained=1):
+    """Success of made-up errors by one threshold for all lengths."""
+    limits = threshold_rows(dict.fromkeys(LENGTHS, limit), references=10, trained=trained)
+    return [r for r in judged(limits + error_rows(model, found, trained)) if r["metric"] == "success"]
 
 
 def test_jobs_are_put_together_and_nothing_is_nan():
@@ -33,20 +40,36 @@ def test_thresholds_differ_by_the_degree_of_freedom():
 
 
 def test_success_is_strictly_below_and_a_failed_seed_has_none():
-    limits = dict.fromkeys(LENGTHS, 10.0)
-    rows = success_rows("nau", errors(0.5, 1.0, np.nan), limits, trained=7)
+    rows = success_rows("nau", errors(0.5, 1.0, np.nan), 10.0, trained=7)
     ten = next(row for row in rows if row["setting"] == "length 10")
     assert ten["values"] == [1.0, 0.0, 0.0]
     assert (ten["value"], ten["low"], ten["high"], ten["n"]) == tuple(wilson_interval(1, 3))
     assert (ten["threshold"], ten["trained"]) == (10.0, 7)
 
 
-def test_ten_wins_of_ten_are_the_papers_p():
-    limits = dict.fromkeys(LENGTHS, 50.0)
-    # Both succeed at lengths 1 and 10; only the first at the ten others.
-    rows = success_rows("mclstm", errors(0.01, 0.01), limits, 1) + success_rows(
-        "nau", errors(1, 1), limits, 1
+def test_rows_of_an_earlier_command_are_judged_again():
+    """With other references in the same file; what was trained for another time keeps its judgement."""
+    before = judged(
+        threshold_rows(dict.fromkeys(LENGTHS, 1.0), references=4, trained=7)
+        + error_rows("nau", errors(0.5, 2.0), 7)
+        + error_rows("constant", errors(0.5), 0)
     )
+    other = judged(
+        threshold_rows(dict.fromkeys(LENGTHS, 1.0), 4, 9) + error_rows("lstm", errors(0.5, 2.0), 9)
+    )
+    learned = [r for r in before + other if r["model"] != "reference"]
+    after = judged(learned + threshold_rows(dict.fromkeys(LENGTHS, 3.0), references=10, trained=7))
+    assert len(after) == len(learned) + len(LENGTHS)
+    values = {
+        r["model"]: r["values"] for r in after if (r["setting"], r["metric"]) == ("length 1", "success")
+    }
+    assert values == {"nau": [1.0, 1.0], "constant": [1.0], "lstm": [1.0, 0.0]}
+    assert judged(after) == after
+
+
+def test_ten_wins_of_ten_are_the_papers_p():
+    # Both succeed at lengths 1 and 10; only the first at the ten others.
+    rows = success_rows("mclstm", errors(0.01, 0.01), 50.0) + success_rows("nau", errors(1, 1), 50.0)
     (found,) = more_lengths(rows, "mclstm", "nau")
     assert "10 of 10" in found["claim"]
     assert round(found["p"], 3) == 0.002
@@ -59,11 +82,10 @@ def test_ten_wins_of_ten_are_the_papers_p():
 
 
 def test_table_and_figure_have_every_model():
-    limits = dict.fromkeys(LENGTHS, 50.0)
     rows = [
         row
         for model, found in {"mclstm": errors(0.01, 0.3), "nau": errors(1, 1), "constant": errors(2)}.items()
-        for row in success_rows(model, found, limits, 86) + error_rows(model, found, 86)
+        for row in success_rows(model, found, 50.0, 86) + error_rows(model, found, 86)
     ]
     text = length_table(rows)
     assert "| mclstm       | 100 % (34 to 100) |" in text

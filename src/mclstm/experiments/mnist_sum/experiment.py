@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mclstm.errors import ConfigError
-from mclstm.experiments.experiment import Drawing, Experiment, Options, chosen, scale
+from mclstm.experiments.experiment import Drawing, Experiment, Options, at_rate, chosen, other_rate, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
-from mclstm.experiments.mnist_sum.models import RECIPES
+from mclstm.experiments.mnist_sum.models import RECIPES, usual_rate
 from mclstm.experiments.mnist_sum.success import (
     Errors,
     by_length,
     error_rows,
+    judged,
     more_lengths,
-    success_rows,
     threshold_rows,
     thresholds,
 )
@@ -30,8 +30,9 @@ from mclstm.training.order import batches_per_epoch
 __all__ = ["EXPERIMENT"]
 
 NAME = "mnist-sum"
-REFERENCE_SEED = 1_000  # no seed of a model: the published runs took 0 to 9 for both
-FEWEST, MOST = 4, 10  # reference networks; the paper has ten
+# Reference networks, as many as the paper has, however many seeds of a model are asked for: a threshold is
+# the same for whoever is judged by it. Their seeds are no model's; the published runs took 0 to 9 for both.
+REFERENCES, REFERENCE_SEED = 10, 2_000
 
 
 class Scale(NamedTuple):
@@ -49,7 +50,7 @@ class Scale(NamedTuple):
 
 
 SCALES: dict[str, Scale] = {
-    "quick": Scale({"train": 10_000, "validation": 1_000, "test": 10_000}, 8, 2, 4),
+    "quick": Scale({"train": 6_000, "validation": 1_000, "test": 10_000}, 2, 2, 4),
     "paper": Scale({"train": 55_000, "validation": 5_000, "test": 10_000}, 64, 100, 1_000),
 }
 
@@ -60,10 +61,11 @@ def jobs(options: Options) -> list[Job]:
     paper = (whole.seeds, whole.epochs * whole.per_epoch)
     seeds, updates = scale(options, paper, paper, whole.per_epoch)
     first = dict.fromkeys(models(options), options.first_seed) | {"reference": REFERENCE_SEED}
-    count = dict.fromkeys(first, seeds) | {"reference": min(max(seeds, FEWEST), MOST)}
+    count = dict.fromkeys(first, seeds) | {"reference": REFERENCES}
+    rate = {model: other_rate(options, model, usual_rate(model, options.protocol)) for model in first}
     return [
         Job(
-            f"{model}/seed-{seed}",
+            f"{at_rate(model, rate[model])}/seed-{seed}",
             learn,
             {
                 "model": model,
@@ -71,7 +73,7 @@ def jobs(options: Options) -> list[Job]:
                 "seeds": [seed],
                 "images": whole.images,
                 "batch_size": whole.batch_size,
-                "learning_rate": options.rates.get(model),
+                "learning_rate": rate[model],
                 # The schedule of NAU follows the length of the training; the others are as they are.
                 "updates": updates if model == "nau" else None,
             },
@@ -102,11 +104,12 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     trained, limits = groups["reference"][0].goal, thresholds(errors["reference"], options.protocol)
     made = threshold_rows(limits, len(groups["reference"]), trained)
     for model, found in errors.items():
-        made += error_rows(model, found, trained)
-        made += success_rows(model, found, limits, trained) if model != "reference" else []
+        seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
+        rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
+        made += error_rows(model, found, trained, seeds=seeds, learning_rate=rate)
     for model, found in unlearned(options).items():
-        made += error_rows(model, found, 0) + success_rows(model, found, limits, 0)
-    return made
+        made += error_rows(model, found, 0)
+    return judged(made)
 
 
 def unlearned(options: Options) -> dict[str, Errors]:
@@ -143,7 +146,9 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
+    judged=judged,
     claims=claims,
     table=length_table,
     figures=figures,
+    rateless=("reference",),
 )

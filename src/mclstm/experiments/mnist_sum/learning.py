@@ -11,7 +11,7 @@ from torch import Tensor
 from mclstm.baselines.regularisers import clamp_weights_
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.jobs import Result
-from mclstm.experiments.mnist_sum.models import RATE, RECIPES, SumModel, build
+from mclstm.experiments.mnist_sum.models import RATE, RECIPES, SumModel, build, usual_rate
 from mclstm.experiments.networks import sources
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
@@ -51,7 +51,7 @@ def learn(
         goal,
         problem,
         members=len(seeds),
-        learning_rate={"front": RATE, "memory": learning_rate or RECIPES[model].learning_rate},
+        learning_rate={"front": RATE, "memory": learning_rate or usual_rate(model, protocol)},
         evaluate_every=batches_per_epoch(images["train"] // STEPS, batch_size),
     )
     members.use_best()

@@ -6,7 +6,8 @@ x: (E, T, B, 1) numbers of the images, a: (T, B, 1) marker of the end -> y: (E, 
 from torch import Tensor, nn
 
 from mclstm.baselines import BASELINES, UNITS, Linear
-from mclstm.experiments.networks import Sources
+from mclstm.baselines.lstm import LSTM
+from mclstm.experiments.networks import Sources, start_as_torch_
 from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
 from mclstm.tasks.protocols import Protocol, switched
@@ -128,6 +129,7 @@ def nau(protocol: Protocol, drawn: Sources) -> Recurrent:
 def lstm(protocol: Protocol, drawn: Sources) -> Recurrent:
     """An LSTM: as published one unit, whose outputs cannot leave (-1, 1), else two and a linear layer."""
     one, E = switched("mnist sum: one unit", protocol), len(drawn)
-    bias = 0.0 if switched("lstm: no forget bias", protocol) else 3.0
-    layer = BASELINES["lstm"](1, 1 if one else CELLS, forget_bias=bias, members=E, seeds=drawn)
+    layer = LSTM(1, 1 if one else CELLS, members=E, seeds=drawn)
+    if switched("mnist sum: lstm started by torch", protocol):
+        start_as_torch_(layer, drawn)
     return Recurrent(layer, None if one else Linear(CELLS, 1, start="xavier", members=E, seeds=drawn))

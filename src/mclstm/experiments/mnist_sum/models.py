@@ -16,7 +16,7 @@ from mclstm.experiments.mnist_sum.memories import Accumulator, Recurrent, lstm, 
 from mclstm.experiments.networks import Sources
 from mclstm.tasks.protocols import Protocol, switched
 
-__all__ = ["RECIPES", "Recipe", "SumModel", "build"]
+__all__ = ["RECIPES", "Recipe", "SumModel", "build", "usual_rate"]
 
 RATE = 1e-3  # of every front end, and of the memories where nothing else is said
 L2 = 1e-4
@@ -106,6 +106,16 @@ RECIPES: dict[str, Recipe] = {
     "lstm": Recipe(lstm, small_numbers, learning_rate=0.05),
     "reference": Recipe(lambda protocol, drawn: Accumulator(), nothing),
 }
+
+
+def usual_rate(model: str, protocol: Protocol) -> float:
+    """The learning rate of a model's memory; the front end has RATE everywhere.
+
+    >>> usual_rate("lstm", "stated"), usual_rate("lstm", "published")
+    (0.05, 0.001)
+    """
+    as_all = model == "lstm" and switched("mnist sum: lstm at the rate of all", protocol)
+    return RATE if as_all else RECIPES[model].learning_rate
 
 
 def build(model: str, protocol: Protocol, drawn: Sources) -> SumModel:

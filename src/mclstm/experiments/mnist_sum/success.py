@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ __all__ = [
     "Errors",
     "by_length",
     "error_rows",
+    "judged",
     "more_lengths",
-    "success_rows",
     "threshold_rows",
     "thresholds",
 ]
@@ -41,26 +42,44 @@ def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
     return {length: reference_threshold(errors, lost) for length, errors in references.items()}
 
 
-def error_rows(model: str, errors: Errors, trained: int) -> list[Row]:
+def error_rows(model: str, errors: Errors, trained: int, **more: Any) -> list[Row]:
     """Median and quartiles of the test error at every length, over the seeds where it is finite."""
     made = []
     for length, found in errors.items():
-        more = {"trained": trained, "runs": len(found)}
-        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **more))
+        fields = {"trained": trained, "runs": len(found), **more}
+        made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **fields))
     return made
 
 
-def success_rows(model: str, errors: Errors, limits: Mapping[int, float], trained: int) -> list[Row]:
-    """The rate of seeds below the threshold at every length, with Wilson's interval if there were any."""
-    made = []
-    for length, found in errors.items():
-        solved = found < limits[length]
-        rate = wilson_interval(int(solved.sum()), len(solved))
-        if not trained:
-            rate = rate._replace(low=rate.value, high=rate.value)
-        more = {"trained": trained, "threshold": limits[length]}
-        made.append(interval_row(setting(length), model, "success", rate, solved.tolist(), **more))
-    return made
+def judged(rows: Sequence[Row]) -> list[Row]:
+    """The rows with success by the thresholds among them, of all that were trained as long as the references.
+
+    Also of rows that an earlier command left in the file: one table, one measure. What was trained for
+    longer or less keeps the judgement of its own references.
+    """
+    limits = {r["setting"]: r for r in rows if r["metric"] == "threshold"}
+    errors = [
+        r for r in rows if r["metric"] == "mse" and r["model"] != "reference" and r["setting"] in limits
+    ]
+    now = [r for r in errors if r["trained"] in (0, limits[r["setting"]]["trained"])]
+    again = {(r["model"], r["setting"]) for r in now}
+    kept = [r for r in rows if r["metric"] != "success" or (r["model"], r["setting"]) not in again]
+    return kept + [success_row(r, limits[r["setting"]]["value"]) for r in now]
+
+
+def success_row(errors: Row, limit: float | None) -> Row:
+    """The rate of seeds below the threshold, with Wilson's interval if anybody was trained.
+
+    errors: the row of the test errors at a length
+    """
+    solved = numbers(errors["values"]) < numbers([limit])
+    rate = wilson_interval(int(solved.sum()), len(solved))
+    if not errors["trained"]:
+        rate = rate._replace(low=rate.value, high=rate.value)
+    more = {key: errors[key] for key in ("trained", "seeds", "learning_rate") if key in errors}
+    return interval_row(
+        errors["setting"], errors["model"], "success", rate, solved.tolist(), threshold=limit, **more
+    )
 
 
 def threshold_rows(limits: Mapping[int, float], references: int, trained: int) -> list[Row]:
