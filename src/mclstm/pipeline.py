@@ -14,6 +14,7 @@ import xarray as xr
 from torch import nn
 
 from mclstm.config import Config, dump_config, load_config
+from mclstm.config.identity import defining
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.readers import read
 from mclstm.data.scaling import Moment, moments, moments_from_json
@@ -206,7 +207,7 @@ def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
         model = MODELS[config.model.name](sizes, scale, **options)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
-    return model, model_hash({"model": config.model.model_dump(exclude={"backend"}), "inputs": columns})
+    return model, model_hash({"model": defining(config.model), "inputs": columns})
 
 
 def inputs(config: Config) -> dict[str, list[str]]:
