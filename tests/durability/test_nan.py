@@ -13,6 +13,7 @@ from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
 from mclstm.experiments.victim import begun
 from mclstm.training import checkpoint, journal
+from mclstm.training.average import Average
 from mclstm.training.failure import repeat_failure
 from mclstm.training.keeper import Keeper
 from mclstm.training.state import Progress
@@ -91,7 +92,7 @@ def test_other_files_are_not_repeated(tmp_path: Path) -> None:
 def test_a_score_that_is_undefined_is_never_the_best(tmp_path: Path) -> None:
     """A validation period without observations once must not forbid a best for ever."""
     model = torch.nn.Linear(1, 1)
-    keep = Keeper(tmp_path, model, torch.optim.Adam(model.parameters()), "")
+    keep = Keeper(tmp_path, model, torch.optim.Adam(model.parameters()), "", Average(model, 0.0))
     (tmp_path / "checkpoints").mkdir()
     progress = keep.validated(Progress(), 0, float("nan"))
     assert (progress.best, progress.stale) == (None, 1)

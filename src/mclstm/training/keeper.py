@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
 from mclstm.training import journal, state
+from mclstm.training.average import Average
 from mclstm.training.failure import keep_failure
 from mclstm.training.state import Progress
 from mclstm.training.update import Update
@@ -22,9 +23,15 @@ class Keeper:
     """Writes for one run folder; holds no state of its own but where things are."""
 
     def __init__(
-        self, folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, model_hash: str
+        self,
+        folder: Path,
+        model: nn.Module,
+        optimiser: torch.optim.Optimizer,
+        model_hash: str,
+        average: Average,
     ) -> None:
         self.folder, self.model, self.optimiser, self.model_hash = folder, model, optimiser, model_hash
+        self.average = average
         self.last = folder / "checkpoints" / "last.safetensors"
         self.best = folder / "checkpoints" / "best.safetensors"
         self.journal = folder / "metrics.jsonl"
@@ -33,7 +40,7 @@ class Keeper:
     def resumed(self) -> Progress:
         """Where the last checkpoint left off, or the beginning; the journal is cut back to that instant."""
         if self.last.exists():
-            progress = state.restore(self.last, self.model, self.optimiser, self.model_hash)
+            progress = state.restore(self.last, self.model, self.optimiser, self.model_hash, self.average)
         elif journal.length(self.journal):
             raise CheckpointError(
                 f"{self.last} is missing, but the run had begun. Put it back, or start a new run."
@@ -45,7 +52,7 @@ class Keeper:
 
     def checkpoint(self, progress: Progress) -> None:
         """Everything, in one file, at once or not at all."""
-        state.save(self.last, self.model, self.optimiser, progress, self.model_hash)
+        state.save(self.last, self.model, self.optimiser, progress, self.model_hash, self.average)
 
     def noted(self, progress: Progress, **record: Any) -> Progress:
         """One line in the journal, whose new length becomes part of the progress."""
@@ -59,7 +66,7 @@ class Keeper:
         best, stale = (score, 0) if better else (progress.best, progress.stale + 1)
         progress = self.noted(progress._replace(best=best, stale=stale), epoch=epoch, validation_nse=score)
         if better:
-            state.save(self.best, self.model, self.optimiser, progress, self.model_hash)
+            state.save_weights(self.best, self.model, progress, self.model_hash)
         return progress
 
     def failed(

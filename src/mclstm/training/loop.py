@@ -9,6 +9,7 @@ from torch import nn
 
 from mclstm.data.windows import Scheme, Tensors, gather, windows
 from mclstm.errors import Interrupted
+from mclstm.training.average import Average
 from mclstm.training.interrupt import listening
 from mclstm.training.keeper import Keeper
 from mclstm.training.loss import site_weights
@@ -60,6 +61,7 @@ def fit(
     checkpoint_every: int,
     seed: int,
     warmup_gradient: bool = True,
+    average: float = 0.0,
     stop: Callable[[], int | None] = lambda: None,
 ) -> Progress:
     """Train until done, interrupted or NaN; goes on from checkpoints/last.safetensors if that is there.
@@ -77,7 +79,8 @@ def fit(
 
     # Where the run stands.
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
-    keep = Keeper(folder, model, optimiser, model_hash)
+    mean = Average(model, average)
+    keep = Keeper(folder, model, optimiser, model_hash, mean)
     progress = keep.resumed()
 
     if not progress.finished:
@@ -95,6 +98,7 @@ def fit(
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
                 raise keep.failed(step, batch, weight, clip, progress.update, place, without_gradient)
+            mean.follow(progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
             # What is shown and written down; whether it is better than before.
@@ -102,7 +106,8 @@ def fit(
             if progress.update % JOURNAL_EVERY == 0 or done:
                 progress = keep.noted(progress, epoch=epoch, rate=rate, **step.record())
             if validate is not None and (done or (epoch_over and (epoch + 1) % validate_every == 0)):
-                progress = keep.validated(progress, epoch, validate())
+                with mean.in_place():
+                    progress = keep.validated(progress, epoch, validate())
             enough = early_stopping is not None and progress.stale >= early_stopping
             progress = progress._replace(finished=done or enough)
 

@@ -8,8 +8,11 @@ from torch import Tensor, nn
 
 from mclstm.errors import CheckpointError
 from mclstm.training import checkpoint
+from mclstm.training.average import Average
 
 __all__ = ["Progress", "load_weights", "restore", "save", "save_weights"]
+
+WEIGHTS, AVERAGE = "weights.", "average."
 
 
 class Progress(NamedTuple):
@@ -23,29 +26,40 @@ class Progress(NamedTuple):
 
 
 def save(
-    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress, model_hash: str
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    progress: Progress,
+    model_hash: str,
+    average: Average,
 ) -> None:
-    """One file: weights, moments of the optimiser, random state, position."""
+    """One file: weights, their average if one is taken, moments of the optimiser, random state, position."""
     tensors = weights_of(model) | moments_of(model, optimiser) | {"random.torch": torch.get_rng_state()}
+    if average.decay:
+        tensors |= {AVERAGE + name: value for name, value in average.weights.items()}
     checkpoint.save(path, tensors, {"model_hash": model_hash, "progress": progress._asdict()})
 
 
-def restore(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, model_hash: str) -> Progress:
+def restore(
+    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, model_hash: str, average: Average
+) -> Progress:
     """Put a run back to where the checkpoint was made; refuses the checkpoint of another model."""
     expected = weights_of(model) | {"random.torch": torch.get_rng_state()}
     tensors, metadata = checkpoint.load(path, expected=expected, model=model_hash)
     progress = progress_of(path, metadata)
     put_weights(model, tensors)
     put_moments(path, model, optimiser, tensors)
+    average.restart(named(tensors, AVERAGE))
     torch.set_rng_state(tensors["random.torch"])
     return progress
 
 
 def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
-    """Only the weights of a checkpoint, for evaluation and prediction."""
+    """Only the weights of a checkpoint, or the average it holds of them, for evaluation and prediction."""
     tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
     progress = progress_of(path, metadata)
-    put_weights(model, tensors)
+    averaged = {WEIGHTS + name: value for name, value in named(tensors, AVERAGE).items()}
+    put_weights(model, tensors | averaged)
     return progress
 
 
@@ -64,14 +78,16 @@ def progress_of(path: Path, metadata: dict[str, Any]) -> Progress:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    return {f"weights.{name}": value for name, value in model.state_dict().items()}
+    return {WEIGHTS + name: value for name, value in model.state_dict().items()}
 
 
 def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    prefix = "weights."
-    model.load_state_dict(
-        {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-    )
+    model.load_state_dict(named(tensors, WEIGHTS))
+
+
+def named(tensors: dict[str, Tensor], group: str) -> dict[str, Tensor]:
+    """The tensors of a group, by their names without it."""
+    return {name.removeprefix(group): value for name, value in tensors.items() if name.startswith(group)}
 
 
 def moments_of(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -58,7 +58,11 @@ def test_the_next_mirror_is_asked(served: tuple[Path, str], tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("labels", "reason"),
-    [(gzip.compress(b"another", mtime=0), "another file of that name"), (b"no gzip", "gzip"), (None, "(?i)not found")],
+    [
+        (gzip.compress(b"another", mtime=0), "another file of that name"),
+        (b"no gzip", "gzip"),
+        (None, "(?i)not found"),
+    ],
 )
 def test_nothing_is_kept_that_is_not_mnist(
     served: tuple[Path, str], tmp_path: Path, labels: bytes | None, reason: str

@@ -1,6 +1,6 @@
 """The config of every model of the hydrology experiment, by protocol, scheme and profile."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mclstm.errors import ConfigError
@@ -49,13 +49,6 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "lstm": {"name": "lstm", "forget_bias": 3.0},
 }
-# Others that can be asked for: a model of MODELS with other keys of the sections model and training.
-EXTRA: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
-    "mclstm-full-gradient": ("mclstm", {"training": {"warmup_gradient": True}}),
-    "lstm-full-gradient": ("lstm", {"training": {"warmup_gradient": True}}),
-    # As in the studies whose expertise the paper "largely relied on" (Kratzert et al. 2019).
-    "lstm-dropout": ("lstm", {"model": {"dropout": 0.4}}),
-}
 EPOCHS, DROPS = 30, (20, 25)  # of the paper; training by updates has its drops at the same fractions
 RATES = (0.01, 0.005, 0.001)
 
@@ -77,6 +70,27 @@ SCALES = {
 }
 
 
+class Extra(NamedTuple):
+    """A model that can be asked for besides: one of MODELS, with other keys of its sections."""
+
+    kind: str
+    training: dict[str, Any]
+    paper: Scale = SCALES["paper"]  # the size of the profile `paper`
+    model: Mapping[str, Any] = {}
+
+
+STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
+EXTRA: dict[str, Extra] = {
+    "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),
+    "lstm-full-gradient": Extra("lstm", {"warmup_gradient": True}),
+    # As in the studies whose expertise the paper "largely relied on" (Kratzert et al. 2019).
+    "lstm-dropout": Extra("lstm", {}, model={"dropout": 0.4}),
+    # Half the cells, more updates at one rate, averaged weights: docs/hydrology.md, "Going further".
+    "mclstm-tuned": Extra("mclstm", STEADY, Scale({"mclstm": 32}, 256, 2000, 10, 4, 20)),
+    "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
+}
+
+
 def scheme_of(options: Options) -> Scheme:
     """How windows are scored: as asked, else whole sequences, or as the paper did under its own protocol."""
     if options.scheme is not None:
@@ -94,9 +108,9 @@ def require_stated(experiment: str, options: Options) -> None:
 
 def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     """The config of a member as nested dictionaries; its seed is its number."""
-    kind, changes = EXTRA.get(name, (name, {}))
-    scale, protocol = SCALES[options.profile], options.protocol
-    model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | changes.get("model", {})
+    asked, protocol = EXTRA.get(name, Extra(name, {})), options.protocol
+    kind, scale = asked.kind, asked.paper if options.profile == "paper" else SCALES["quick"]
+    model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | dict(asked.model)
     if kind == "mclstm" and switched("hydrology: state normalised over the batch", protocol):
         model["state_norm"] = "batch"
     if kind == "mclstm" and switched("hydrology: output gate starts open", protocol):
@@ -109,7 +123,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
         "data": data_of(options, sites, static),
         "periods": PERIODS,
         "model": model,
-        "training": training_of(options, scale) | changes.get("training", {}) | {"seed": member},
+        "training": training_of(options, scale) | asked.training | {"seed": member},
         "evaluation": {"restart": 1 if scheme_of(options) == "last" else None},
     }
 

@@ -1,0 +1,101 @@
+"""The moving average of the weights: the equation, where it is used, and that a stop does not change it."""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from mclstm import pipeline
+from mclstm.config import Config, check_config
+from mclstm.errors import Interrupted
+from mclstm.training import checkpoint
+from mclstm.training.average import Average
+from mclstm.training.state import load_weights
+
+DECAY = 0.9
+
+
+def config_of(folder: Path) -> Config:
+    source = np.random.default_rng(0)
+    days = pd.date_range("2001-01-01", periods=200)
+    rain = source.gamma(0.4, 8.0, len(days))
+    table = pd.DataFrame({"date": days, "rain": rain, "warmth": rain[::-1], "flow": 0.3 * rain})
+    table.to_csv(folder / "data.csv", index=False)
+    return check_config(
+        {
+            "name": "averaged",
+            "data": {
+                "path": str(folder / "data.csv"), "mass": ["rain"], "aux": ["warmth"], "target": ["flow"],
+                "units": {"rain": "mm/day", "flow": "mm/day"},
+            },
+            "periods": {"train": ["2001-01-21", "2001-05-31"], "test": ["2001-06-01", "2001-07-15"]},
+            "model": {"name": "mclstm", "hidden_size": 3},
+            "training": {
+                "length": 20, "warmup": 10, "batch_size": 4, "updates": 9, "average": DECAY, "threads": 1,
+            },
+        }
+    )  # fmt: skip
+
+
+def test_the_average_is_the_equation() -> None:
+    model = nn.Linear(3, 2)
+    average, expected = Average(model, DECAY), model.weight.detach().double()
+    for update in range(1, 200):
+        with torch.no_grad():
+            model.weight.normal_()
+        average.follow(update)
+        kept = min(DECAY, update / (update + 10))
+        expected = kept * expected + (1 - kept) * model.weight.detach().double()
+    torch.testing.assert_close(average.weights["weight"].double(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_without_decay_it_is_the_weights() -> None:
+    model = nn.Linear(3, 2)
+    average = Average(model, 0.0)
+    with torch.no_grad():
+        model.weight.normal_()
+    average.follow(1)
+    assert torch.equal(average.weights["weight"], model.weight)
+
+
+def test_the_model_has_its_own_weights_back_whatever_happens() -> None:
+    model = nn.Linear(3, 2)
+    average, start = Average(model, DECAY), model.weight.detach().clone()
+    with torch.no_grad():
+        model.weight.add_(1.0)
+    own = model.weight.detach().clone()
+
+    def inside() -> None:
+        with average.in_place():
+            assert torch.equal(model.weight, start)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        inside()
+    assert torch.equal(model.weight, own)
+
+
+def test_a_run_that_was_stopped_ends_with_the_same_average(tmp_path: Path) -> None:
+    config, asked = config_of(tmp_path), iter([None, None, 15])
+    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
+    whole = pipeline.train_at(tmp_path / "whole", config, shown, lambda: None)
+    with pytest.raises(Interrupted):
+        pipeline.train_at(tmp_path / "parts", config, shown, lambda: next(asked))
+    parts = pipeline.train_at(tmp_path / "parts", config, shown, lambda: None)
+    last = [checkpoint.load(run.checkpoints / "last.safetensors")[0] for run in (whole, parts)]
+    assert last[0].keys() == last[1].keys()
+    assert all(torch.equal(value, last[1][name]) for name, value in last[0].items())
+
+    opened = pipeline.open_run(whole.path)
+    load_weights(whole.weights(), opened.model, opened.model_hash)
+    for name, value in opened.model.named_parameters():
+        assert torch.equal(value, last[0][f"average.{name}"])
+    assert any(
+        not torch.equal(value, last[0][name.replace("average.", "weights.")])
+        for name, value in last[0].items()
+        if name.startswith("average.")
+    )
