@@ -289,7 +289,8 @@ def _simulated(run: Loaded, where: tuple[int, int], stores: bool = True) -> xr.D
         (run.model, run.data, run.series, where, warmup_of(run.config)),
         run.config.evaluation.restart,
     )
-    afresh = None if restart is None else simulate_afresh(*given, restart)
+    together = run.config.training.batch_size
+    afresh = None if restart is None else simulate_afresh(*given, restart, together)
     if afresh is not None and not stores:
         return afresh
     through = simulate(*given, stores=stores).predictions
