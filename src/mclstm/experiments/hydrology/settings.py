@@ -77,6 +77,7 @@ class Extra(NamedTuple):
     training: dict[str, Any]
     paper: Scale = SCALES["paper"]  # the size of the profile `paper`
     model: Mapping[str, Any] = {}
+    data: Mapping[str, Any] = {}
 
 
 STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
@@ -85,6 +86,8 @@ EXTRA: dict[str, Extra] = {
     "lstm-full-gradient": Extra("lstm", {"warmup_gradient": True}),
     # As in the studies whose expertise the paper "largely relied on" (Kratzert et al. 2019).
     "lstm-dropout": Extra("lstm", {}, model={"dropout": 0.4}),
+    # Potential evapotranspiration among the auxiliaries, from temperatures and latitude.
+    "mclstm-pet": Extra("mclstm", {}, data={"pet": {}}),
     # Half the cells, more updates at one rate, averaged weights: docs/hydrology.md, "Going further".
     "mclstm-tuned": Extra("mclstm", STEADY, Scale({"mclstm": 32}, 256, 2000, 10, 4, 20)),
     "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
@@ -120,7 +123,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     sites = options.basins if options.basins is not None else THIRTY if options.profile == "quick" else ()
     return {
         "name": f"hydrology-{name}",
-        "data": data_of(options, sites, static),
+        "data": data_of(options, sites, static) | dict(asked.data),
         "periods": PERIODS,
         "model": model,
         "training": training_of(options, scale) | asked.training | {"seed": member},
