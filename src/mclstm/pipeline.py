@@ -14,6 +14,8 @@ import xarray as xr
 from torch import nn
 
 from mclstm.config import Config, dump_config, load_config
+from mclstm.config.identity import defining
+from mclstm.data.evapotranspiration import PET, with_pet
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.readers import read
 from mclstm.data.scaling import Moment, moments, moments_from_json
@@ -206,13 +208,13 @@ def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
         model = MODELS[config.model.name](sizes, scale, **options)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
-    return model, model_hash({"model": config.model.model_dump(exclude={"backend"}), "inputs": columns})
+    return model, model_hash({"model": defining(config.model), "inputs": columns})
 
 
 def inputs(config: Config) -> dict[str, list[str]]:
-    """The columns of a series by role, the season among the auxiliaries if it is wanted."""
+    """The columns of a series by role, those that are computed among the auxiliaries."""
     data = config.data
-    aux = [*data.aux, *(SEASON if data.day_of_year else ())]
+    aux = [*data.aux, *(SEASON if data.day_of_year else ()), *([] if data.pet is None else [PET])]
     return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
 
 
@@ -228,7 +230,7 @@ def read_series(
     wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
     series = read(
         data.path, data.reader,
-        mass=data.mass, aux=data.aux, static=data.static, target=data.target,
+        mass=data.mass, aux=data.aux, static=[*data.static, *data.only_read], target=data.target,
         time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
         units=data.units, convert=wanted | demanded, assume=demanded,
         area_km2=data.area, attributes=data.attributes,
@@ -236,7 +238,9 @@ def read_series(
         missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
         allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
     )  # fmt: skip
-    return with_season(series) if data.day_of_year else series
+    series = with_season(series) if data.day_of_year else series
+    series = series if data.pet is None else with_pet(series, **data.pet.model_dump())
+    return series.drop_vars(data.only_read)
 
 
 def warmup_of(config: Config) -> int:
@@ -284,11 +288,9 @@ def _validation(run: Loaded) -> Callable[[], float] | None:
 
 def _simulated(run: Loaded, where: tuple[int, int], stores: bool = True) -> xr.Dataset:
     """The period as the config wants it simulated; the stores are always those of a run straight through."""
-    given, restart = (
-        (run.model, run.data, run.series, where, warmup_of(run.config)),
-        run.config.evaluation.restart,
-    )
-    afresh = None if restart is None else simulate_afresh(*given, restart)
+    given = run.model, run.data, run.series, where, warmup_of(run.config)
+    restart, together = run.config.evaluation.restart, run.config.training.batch_size
+    afresh = None if restart is None else simulate_afresh(*given, restart, together)
     if afresh is not None and not stores:
         return afresh
     through = simulate(*given, stores=stores).predictions

@@ -13,10 +13,11 @@ from mclstm.config import check_config
 from mclstm.data.windows import span
 from mclstm.evaluation.afresh import simulate_afresh
 from mclstm.evaluation.metrics import nse
+from mclstm.training.state import load_weights
 from support.small_run import brook, brook_config, brooks
 
 
-def run_of(folder: Path, restart: int | None) -> Path:
+def run_of(folder: Path, restart: int | None, **model: str) -> Path:
     """Two sites, the second of which ends early, trained a little."""
     table = brooks(brook(folder / "brook.csv"), ["first", "second"])
     short = (table["site"] == "second") & (table["date"] > "2001-08-20")
@@ -24,6 +25,7 @@ def run_of(folder: Path, restart: int | None) -> Path:
     raw = brook_config(folder / "brook.csv", updates=2)
     raw["data"]["site"] = "site"
     raw["evaluation"] = {"restart": restart}
+    raw["model"] |= model
     return pipeline.train(check_config(raw), folder / "runs", quiet=True).path
 
 
@@ -41,6 +43,28 @@ def test_every_piece_is_a_window_of_its_own(tmp_path: Path, restart: int) -> Non
                 y = loaded.model(x, a, loaded.data.static[[row]]).y[-1, 0, 0].item()
             assert found[row, step - period[0]].item() == pytest.approx(y, rel=1e-5)
         assert np.isnan(found[row, inside[-1] + 1 - period[0] :]).all()
+
+
+def test_samples_that_see_each_other_have_the_published_company(tmp_path: Path) -> None:
+    """neuralhydrology evaluates basin by basin, days in order, in batches as large as those of training."""
+    path = run_of(tmp_path, 1, state_norm="batch")
+    loaded = pipeline.load_run(path)
+    load_weights(loaded.folder.weights(), loaded.model, loaded.model_hash)
+    found = pipeline.evaluate(path, figures=False).predictions["simulated"]
+    (first, after), warmup = span(loaded.series, ("2001-07-01", "2001-08-28"), "test"), 4
+    size = loaded.config.training.batch_size
+    assert size == 6
+    for row in (0, 1):
+        end = min(after, np.flatnonzero(loaded.data.covered[row])[-1] + 1)
+        for at in range(first, end, size):
+            days = range(at, min(at + size, end))
+            windows = [
+                torch.stack([value[row, day - warmup : day + 1] for day in days], dim=1)
+                for value in (loaded.data.x, loaded.data.a)
+            ]
+            with torch.no_grad():
+                y = loaded.model.eval()(*windows, loaded.data.static[[row] * len(days)]).y[-1, :, 0]
+            np.testing.assert_allclose(found[row, at - first : at - first + len(days)], y, rtol=1e-5)
 
 
 def test_scores_are_of_the_pieces_and_the_balance_of_the_run_through(tmp_path: Path) -> None:

@@ -28,7 +28,10 @@ def batch(steps: int = 12) -> tuple[torch.Tensor, ...]:
     return torch.rand(steps, 4, 1), torch.randn(steps, 4, 2), torch.randn(4, 3)
 
 
-@pytest.mark.parametrize(("name", "options"), [("lstm", {}), *(("mclstm", o) for o in OPTIONS.values())])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("lstm", {}), ("lstm", {"dropout": 0.5}), *(("mclstm", o) for o in OPTIONS.values())],
+)
 def test_two_halves_equal_one_whole(name: str, options: dict[str, Any]) -> None:
     model = MODELS[name](SIZES, SCALE, hidden_size=4, **options).eval()
     x, a, static = batch()
@@ -75,6 +78,38 @@ def test_lstm_is_scaled_and_its_forget_gate_starts_open() -> None:
     torch.testing.assert_close(
         shifted((x - 2) / 3, a, static).state["cells"], model(x, a, static).state["cells"]
     )
+
+
+def test_lstm_drops_hidden_values_in_training_only() -> None:
+    model = MODELS["lstm"](SIZES, SCALE, hidden_size=4, dropout=0.5)
+    with torch.no_grad():
+        model.linear.weight.fill_(1.0)
+        model.linear.bias.zero_()
+    x, a, static = batch()
+    hidden = model.lstm(torch.cat([(x - 2) / 3, a, static.expand(12, 4, 3)], dim=-1))[0]
+    torch.testing.assert_close(model.eval()(x, a, static).y[..., 0], hidden.sum(-1) * 2 + 1)
+    torch.manual_seed(5)
+    kept = torch.nn.functional.dropout(hidden, 0.5)
+    torch.manual_seed(5)
+    torch.testing.assert_close(model.train()(x, a, static).y[..., 0], kept.sum(-1) * 2 + 1)
+    # What is remembered for the next step is whole.
+    torch.testing.assert_close(model(x, a, static).state["hidden"], hidden[-1])
+
+
+def test_parts_in_front_of_the_layer_see_the_attributes() -> None:
+    x, a, static = batch()
+    model = MODELS["mclstm"](SIZES, SCALE, hidden_size=4, aux_memory=5, input_scaling=True)
+    assert model.memory.lstm.input_size == model.scaling.hidden.in_features == 2 + 3
+    assert model.layer.gates.static_size == 0  # what the memory gives replaces all auxiliaries
+    torch.nn.init.normal_(model.scaling.log_factor.weight)
+    one, other = (model(x, a, seen) for seen in (static, static + 1))
+    assert not torch.allclose(one.x, other.x)
+    alone = MODELS["mclstm"](SIZES, SCALE, hidden_size=4, aux_memory=5)
+    assert not torch.allclose(alone(x, a, static).h, alone(x, a, static + 1).h)
+    plain = MODELS["mclstm"](SIZES, SCALE, hidden_size=4, aux_memory=5)
+    plain.load_state_dict(alone.state_dict())
+    by_hand = plain.layer(x, plain.memory(torch.cat([a, static.expand(12, 4, 3)], dim=-1))[0])[0]
+    torch.testing.assert_close(alone(x, a, static).h, by_hand)
 
 
 def test_heads_that_add_up_serve_one_target() -> None:

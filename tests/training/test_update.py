@@ -49,7 +49,8 @@ def updated(model: torch.nn.Module, without_gradient: int) -> Update:
 def test_the_forward_is_the_same_and_the_gradient_that_of_a_given_state(name: str) -> None:
     whole, cut, by_hand = (model_of(name) for _ in range(3))
     full, short = updated(whole, 0), updated(cut, WARM)
-    assert torch.equal(full.y, short.y)
+    # torch's LSTM multiplies a whole sequence at once and rounds by its length.
+    torch.testing.assert_close(full.y, short.y, rtol=1e-6, atol=1e-7)
 
     given = batch()
     with torch.no_grad():

@@ -8,10 +8,23 @@ from pydantic import BaseModel, Field, model_validator
 
 from mclstm.config.values import EXPONENT, READER, RULES, Column, Columns, Period, after
 
-__all__ = ["DataConfig", "PeriodsConfig"]
+__all__ = ["DataConfig", "PETConfig", "PeriodsConfig"]
 
 Unit = Annotated[str, Field(min_length=1, max_length=40)]
 Area = Annotated[float, Field(gt=0, le=1e9), EXPONENT]
+
+
+class PETConfig(BaseModel):
+    """What potential evapotranspiration is computed from, after Hargreaves."""
+
+    model_config = RULES
+
+    tmax: Column = "tmax"
+    """The auxiliary with the highest temperature of a day."""
+    tmin: Column = "tmin"
+    """The auxiliary with the lowest temperature of a day."""
+    latitude: Annotated[float, Field(ge=-90, le=90), EXPONENT] | Column = "gauge_lat"
+    """Degrees north: a number, or the name of an attribute."""
 
 
 class DataConfig(BaseModel):
@@ -61,6 +74,14 @@ class DataConfig(BaseModel):
     """Numbers that stand for a missing value, for example -999."""
     day_of_year: bool = False
     """Add the sine and cosine of the season as auxiliaries."""
+    pet: PETConfig | None = None
+    """Add potential evapotranspiration, computed from temperatures and latitude, as the auxiliary pet."""
+
+    @property
+    def only_read(self) -> list[str]:
+        """Attributes that something is computed from and the model does not see."""
+        named = [] if self.pet is None or isinstance(self.pet.latitude, float) else [self.pet.latitude]
+        return [name for name in named if name not in self.static]
 
     @model_validator(mode="after")
     def one_role_each(self) -> "DataConfig":
@@ -69,6 +90,13 @@ class DataConfig(BaseModel):
             both = [name for name in columns if name in others]
             if both:
                 raise ValueError(f"has {both[0]!r} in {first} and in {second}. Give every column one role.")
+        return self
+
+    @model_validator(mode="after")
+    def temperatures_are_auxiliaries(self) -> "DataConfig":
+        for name in [] if self.pet is None else [self.pet.tmax, self.pet.tmin]:
+            if name not in self.aux:
+                raise ValueError(f"computes pet from {name!r}, which is not in aux. Add it, or name another.")
         return self
 
 

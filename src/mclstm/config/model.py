@@ -55,9 +55,9 @@ class MCLSTMConfig(BaseModel):
     cell_penalty: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.0
     """The weight of the mean squared storage in the loss, against a trash cell that grows without end."""
     aux_memory: Size | None = None
-    """The size of an LSTM that reads the auxiliaries before the gates; null means none."""
+    """The size of an LSTM between auxiliaries, with the attributes, and gates; null means none."""
     input_scaling: bool = False
-    """Learn one factor for the mass that comes in; breaks conservation of the measured mass and says so."""
+    """Learn a factor for the mass of each step; breaks conservation of the measured mass and says so."""
     evapotranspiration: bool = False
     """Add evapotranspiration as a second outlet."""
     backend: Annotated[str, Field(pattern=NAME, max_length=40)] = "auto"
@@ -85,6 +85,8 @@ class LSTMConfig(BaseModel):
     """The number of cells."""
     forget_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = 3.0
     """The bias of the forget gate before training; positive keeps the memory."""
+    dropout: Annotated[float, Field(ge=0, lt=1), EXPONENT] = 0.0
+    """The share of hidden values that the head does not see in an update; 0 drops none."""
 
 
 ModelConfig = Annotated[MCLSTMConfig | LSTMConfig, Field(discriminator="name")]

@@ -2,6 +2,10 @@
 
 The paper predicts every day of the test years like that, a year of warm-up for each (`restart` of one step).
 A model that conserves hardly differs from one run through the period; a model that does not may drift.
+
+Pieces run side by side are of one site, in order of time. A model whose samples do not see each other gives
+the same in any company. With the state normalised over the batch (the published protocol) they do, and this
+company is that of the published evaluation: windows of one basin, in order, as many as in a training batch.
 """
 
 from collections.abc import Iterator
@@ -19,13 +23,13 @@ from mclstm.models.output import Output
 
 __all__ = ["simulate_afresh", "with_restarts"]
 
-TOGETHER = 256  # pieces run side by side: bounds the memory, not the result
+TOGETHER = 256  # pieces run side by side, and the paper's batch
 
 
 class Pieces(NamedTuple):
-    """Pieces of equal length: where each begins to warm up; its first `warm` steps do not count."""
+    """Pieces of one site and length: where each begins to warm up; its first `warm` steps do not count."""
 
-    site: NDArray[np.int64]  # (n,)
+    site: int
     start: NDArray[np.int64]  # (n,)
     warm: int
     length: int
@@ -38,6 +42,7 @@ def simulate_afresh(
     period: tuple[int, int],
     warmup: int,
     restart: int,
+    together: int = TOGETHER,
 ) -> xr.Dataset:
     """Every `restart` steps of the period from empty stores, after `warmup` steps as far as there is data.
 
@@ -48,16 +53,16 @@ def simulate_afresh(
     model.train(False)
     for part in pieces(data, period, warmup, restart):
         counted = np.arange(part.warm, part.length)
-        for at in range(0, len(part.site), TOGETHER):
-            some = slice(at, at + TOGETHER)
-            y = _run(model, data, part.site[some], part.start[some], part.length)
-            steps = part.start[some, np.newaxis] + counted - period[0]
-            values[part.site[some, np.newaxis], steps] = y[part.warm :, :, :targets].transpose(1, 0, 2)
+        for at in range(0, len(part.start), together):
+            start = part.start[at : at + together]
+            y = _run(model, data, part.site, start, part.length)
+            steps = start[:, np.newaxis] + counted - period[0]
+            values[part.site, steps] = y[part.warm :, :, :targets].transpose(1, 0, 2)
     return dataset(model, {"simulated": values}, series.isel(time=slice(*period)))
 
 
 def pieces(data: Tensors, period: tuple[int, int], warmup: int, restart: int) -> Iterator[Pieces]:
-    """All pieces, those of equal length and warm-up together."""
+    """All pieces, those of one site and of equal length and warm-up together."""
     for first, after, sites in spans(data.covered):
         begins = np.arange(max(period[0], first), min(period[1], after), restart, dtype=np.int64)
         ends = np.minimum(begins + restart, min(period[1], after))
@@ -65,14 +70,14 @@ def pieces(data: Tensors, period: tuple[int, int], warmup: int, restart: int) ->
         kinds = np.stack([begins - starts, ends - starts], axis=1)
         for warm, length in np.unique(kinds, axis=0):
             mine = starts[(kinds == (warm, length)).all(1)]
-            yield Pieces(np.repeat(sites, len(mine)), np.tile(mine, len(sites)), int(warm), int(length))
+            yield from (Pieces(int(site), mine, int(warm), int(length)) for site in sites)
 
 
 @torch.no_grad()
 def _run(
-    model: nn.Module, data: Tensors, site: NDArray[np.int64], start: NDArray[np.int64], length: int
+    model: nn.Module, data: Tensors, site: int, start: NDArray[np.int64], length: int
 ) -> NDArray[np.float64]:  # (length, n, outlets)
-    rows = torch.from_numpy(site)
+    rows = torch.full((len(start),), site)
     steps = torch.from_numpy(start).unsqueeze(0) + torch.arange(length).unsqueeze(1)
     output: Output = model(data.x[rows, steps], data.a[rows, steps], data.static[rows])
     y: NDArray[np.float64] = output.y.double().numpy()

@@ -17,7 +17,7 @@ from mclstm.models.output import Output, State
 
 __all__ = ["Simulation", "require_periods", "simulate"]
 
-SITES = 64  # run side by side: bounds the memory, not the result
+SITES = 64  # run side by side: bounds the memory, and the result only where samples see each other
 
 
 class Simulation(NamedTuple):

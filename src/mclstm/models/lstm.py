@@ -11,8 +11,10 @@ __all__ = ["LSTMModel", "build_lstm"]
 
 
 class LSTMModel(nn.Module):
-    """y = (LSTM([(x - μ_x) / σ_x, a, static]) W + b) σ_y + μ_y, moments of the training period.
+    """y = (D LSTM([(x - μ_x) / σ_x, a, static]) W + b) σ_y + μ_y, moments of the training period.
 
+    D drops a share of the hidden values in training, by torch's generator, whose state is part of a
+    checkpoint: what is dropped after a stop is what would have been dropped without it.
     x: (T, B, M) · a: (T, B, A) · static: (B, S) -> y: (T, B, targets)
 
     >>> moments = Moments([2.0], [3.0], [1.0], [2.0])
@@ -27,10 +29,13 @@ class LSTMModel(nn.Module):
     target_mean: Tensor
     target_std: Tensor
 
-    def __init__(self, sizes: Sizes, moments: Moments, hidden_size: int, forget_bias: float) -> None:
+    def __init__(
+        self, sizes: Sizes, moments: Moments, hidden_size: int, forget_bias: float, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.outlets = self.targets = tuple(sizes.targets)
         self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
+        self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(hidden_size, len(self.outlets))
         for name, values in moments._asdict().items():
             self.register_buffer(name, as_buffer(values))
@@ -50,7 +55,7 @@ class LSTMModel(nn.Module):
         seen = torch.cat([scaled, a, static.expand(x.shape[0], *static.shape)], dim=-1)
         before = None if state is None else tuple(state[name].unsqueeze(0) for name in ("hidden", "cells"))
         hidden, (h_n, c_n) = self.lstm(seen, before)
-        y = self.linear(hidden) * self.target_std + self.target_mean
+        y = self.linear(self.dropout(hidden)) * self.target_std + self.target_mean
         return Output(y, {"hidden": h_n[0], "cells": c_n[0]}, x.new_zeros(()))
 
 
@@ -59,9 +64,14 @@ def as_buffer(values: Sequence[float]) -> Tensor:
 
 
 def build_lstm(
-    sizes: Sizes, moments: Moments | None, *, hidden_size: int, forget_bias: float = 3.0
+    sizes: Sizes,
+    moments: Moments | None,
+    *,
+    hidden_size: int,
+    forget_bias: float = 3.0,
+    dropout: float = 0.0,
 ) -> LSTMModel:
     """The baseline from its options; it needs the moments of the training period."""
     if moments is None:
         raise ValueError("The LSTM scales its inputs; give the moments of the training period.")
-    return LSTMModel(sizes, moments, hidden_size, forget_bias)
+    return LSTMModel(sizes, moments, hidden_size, forget_bias, dropout)

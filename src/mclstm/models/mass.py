@@ -23,6 +23,8 @@ PENALTY = 0.1  # weight of the closure and scaling penalties beside a loss of or
 class MassModel(nn.Module):
     """[input scaling] -> [LSTM on the auxiliaries] -> MCLSTM -> head.
 
+    Static inputs are auxiliaries that do not change, as in the paper: both parts in front see them, and what
+    the LSTM gives replaces all auxiliaries.
     x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
     -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
 
@@ -65,12 +67,13 @@ class MassModel(nn.Module):
         state = state or {}
         penalty = x.new_zeros(())
         if self.scaling is not None:
-            x, factors = self.scaling(x, a)
+            x, factors = self.scaling(x, with_static(a, static))
             penalty = penalty + PENALTY * scaling_penalty(factors)
         after: State = {}
         if self.memory is not None:
             before = state["memory"].transpose(0, 1) if "memory" in state else None
-            a, remembered = self.memory(a, before)
+            a, remembered = self.memory(with_static(a, static), before)
+            static = static[:, :0]
             after["memory"] = remembered.transpose(0, 1)
         h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
         y = self.head(h)
@@ -79,6 +82,11 @@ class MassModel(nn.Module):
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
         return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+
+
+def with_static(a: Tensor, static: Tensor) -> Tensor:  # (T, B, A), (B, S) -> (T, B, A + S)
+    """The auxiliaries of every step with those that never change behind them."""
+    return torch.cat([a, static.expand(a.shape[0], *static.shape)], dim=-1)
 
 
 def build_mass(
@@ -100,11 +108,12 @@ def build_mass(
     >>> build_mass(Sizes(1, 0, 0, ["flow"]), None, hidden_size=3).outlets
     ('flow',)
     """
-    seen = aux_memory or sizes.aux
-    memory = AuxMemory(sizes.aux, aux_memory) if aux_memory else None
-    scaling = InputScaling(sizes.mass, sizes.aux) if input_scaling else None
+    every = sizes.aux + sizes.static
+    memory = AuxMemory(every, aux_memory) if aux_memory else None
+    scaling = InputScaling(sizes.mass, every) if input_scaling else None
     allowed = None if mask is None else torch.tensor(mask, dtype=torch.bool)
-    layer = MCLSTM(sizes.mass, seen, hidden_size, static_size=sizes.static, mask=allowed, **options)
+    aux, fixed = (aux_memory, 0) if aux_memory else (sizes.aux, sizes.static)
+    layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
     last = make_head(head, hidden_size, outlets, trash_cell)
     return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)

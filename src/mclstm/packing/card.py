@@ -97,7 +97,7 @@ def card(about: Mapping[str, Any]) -> str:
         cells=config["model"]["hidden_size"],
         targets=", ".join(f"{safe(name)} ({_unit(about, name)})" for name in columns["target"]),
         inputs=markdown(_inputs(about)),
-        season=" The time of the year is computed from the dates." if columns["day_of_year"] else "",
+        season=_computed(columns),
         example=safe(columns["mass"][0]),
         unit=_unit(about, columns["mass"][0]),
         **{key: data[key] for key in ("step", "sites", "steps", "sha256")},
@@ -113,6 +113,16 @@ def card(about: Mapping[str, Any]) -> str:
         warmup=training["warmup"] if training["scheme"] == "sequence" else training["length"] - 1,
         conserving=BOUND if conserving else "",
     )
+
+
+def _computed(columns: Mapping[str, Any]) -> str:
+    """What need not be given, because it follows from the rest."""
+    season = " The time of the year is computed from the dates." if columns["day_of_year"] else ""
+    if columns.get("pet") is None:
+        return season
+    latitude = columns["pet"]["latitude"]
+    place = f"the attribute {safe(latitude)}" if isinstance(latitude, str) else f"the latitude {latitude:g}"
+    return f"{season} Potential evapotranspiration is computed from temperatures and {place}."
 
 
 def _inputs(about: Mapping[str, Any]) -> pd.DataFrame:

@@ -62,7 +62,7 @@ def series_for(trained: Trained, source: Source) -> xr.Dataset:
     A column that neither its file nor the user gives a unit is taken to be in the model's.
     """
     data = trained.config.data
-    names = [name for role in ROLES for name in getattr(data, role)]
+    names = [*(name for role in ROLES for name in getattr(data, role)), *data.only_read]
     given = Given({}, {}, {}) if source.columns is None else _read(source.columns, names)
     theirs = {name: given.columns.get(name, name) for name in names}
     config = _config(trained, source, given, theirs)
@@ -112,6 +112,8 @@ def _config(trained: Trained, source: Source, given: Given, theirs: dict[str, st
     units = {name: unit for name, unit in data.units.items() if theirs.get(name, name) == name}
     # All conversions are those to the units of the training, which the caller demands.
     raw["data"] |= {**roles, **_place(data, source), "units": units, "convert": {}, "target_unit": None}
+    if data.pet is not None:
+        raw["data"]["pet"] = {key: theirs.get(name, name) for key, name in data.pet.model_dump().items()}
     form = dict(given.form)
     if isinstance(form.get("units"), dict):
         require_units(form["units"], [*theirs.values(), *([form["area"]] if "area" in form else [])])
@@ -133,6 +135,6 @@ def _place(data: DataConfig, source: Source) -> dict[str, Any]:
 
 
 def _need(trained: Trained, name: str) -> str:
-    role = next(role for role in ROLES if name in getattr(trained.config.data, role))
+    role = next((role for role in ROLES if name in getattr(trained.config.data, role)), "static")
     unit = trained.units.get(name)
     return f"The model needs the {ROLES[role]} {name!r}{f' in {unit}' if unit else ', of no stated unit'}"

@@ -106,7 +106,9 @@ def test_the_ablation_runs_and_says_what_is_missing(
     sizes = ["--basins", str(tmp_path / "one.txt"), "--updates", "2", "--cells", "3", "--seeds", "2"]
     words = ["experiment", "hydrology-ablation", "--data", str(camels), *sizes, "--out", str(tmp_path)]
     assert main([*words, "--results", str(tmp_path / "results"), "--quiet"]) == 0
-    assert "| MC-LSTM - redis." in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "| MC-LSTM - redis." in shown
+    assert "1 basins, each trained alone; 2 repetitions; 3 cells, 2 updates of 16 windows." in shown
     content = json.loads((tmp_path / "results/hydrology/ablation.json").read_text())
     rows = {(row["model"], row["metric"]): row for row in content["rows"]}
     for name in ablation.CONFIGURATIONS:
@@ -114,17 +116,22 @@ def test_the_ablation_runs_and_says_what_is_missing(
         assert (error["n"], error["runs"]) == (2, 2)
         kept = error["value"] is not None and error["value"] < 1e-5
         assert kept is error["conserving"] is ("minus" not in name)
-    assert len(content["claims"]) == 3 + 1 + 2
-    assert {claim["test"] for claim in content["claims"]} == {"Wilcoxon signed-rank, one-sided, 2 pairs"}
+    assert len(content["claims"]) == 2 * (3 + 1 + 2)
+    assert {
+        claim["test"].removeprefix("Wilcoxon signed-rank, one-sided, ") for claim in content["claims"]
+    } == {
+        "1 basins, medians of 2",
+        "2 pairs of basin and seed",
+    }
 
 
 def result(nse: float, error: float = 0.0) -> dict[str, Any]:
     return {"scores": {"nse": [nse]}, "validation": nse, "mass_errors": [error], "continuous": [nse]}
 
 
-def ablated(scores: dict[str, list[list[float]]]) -> list[Row]:
+def ablated(scores: dict[str, list[list[float]]], basins: tuple[str, ...] = ("a", "b")) -> list[Row]:
     """Rows of an ablation with these scores by basin and repetition; NaN is a training that failed."""
-    basins, seeds = ("a", "b"), len(next(iter(scores.values()))[0])
+    seeds = len(next(iter(scores.values()))[0])
     options = Options(data=Path("/camels"), basins=basins, seeds=seeds, models=tuple(scores))
     results = {
         ablation.job_name(name, basin, seed): {"failed": "NaN"} if math.isnan(score) else result(score)
@@ -150,8 +157,20 @@ def test_a_failed_training_counts_as_worst_and_claims_follow_the_scores() -> Non
     worse = [[0.4, 0.39, 0.38], [0.5, 0.48, 0.47]]
     rows = ablated({"mclstm": good, "mclstm-minus-input": worse, ablation.MINUS_R: [[math.nan] * 3] * 2})
     claims = {claim["claim"]: claim for claim in ablation.claims(rows)}
-    assert claims["mclstm-minus-input scores lower than mclstm"]["holds"]
-    assert claims["mclstm-minus-input scores lower than mclstm"]["p"] == 1 / 64
-    assert claims["mclstm-minus-redistribution scores lower than mclstm-minus-input"]["holds"]
+    about = "mclstm-minus-input scores lower than mclstm"
+    assert claims[f"{about} at these basins"]["p"] == 1 / 64  # the six pairs all have one sign: 2 ** -6
+    assert claims[f"{about} at these basins"]["holds"]
+    assert claims[about]["p"] == 1 / 4  # of two basins: 2 ** -2, however many repetitions there are
+    assert not claims[about]["holds"]
+    last = "mclstm-minus-redistribution scores lower than mclstm-minus-input at these basins"
+    assert claims[last]["holds"]
     backwards = ablated({"mclstm": worse, "mclstm-minus-input": good})
-    assert not ablation.claims(backwards)[0]["holds"]
+    assert not any(claim["holds"] for claim in ablation.claims(backwards))
+
+
+def test_five_basins_that_agree_are_just_enough() -> None:
+    good = [[0.5 + 0.1 * at, 0.6 + 0.1 * at] for at in range(5)]
+    worse = [[score - 0.01 * (at + 1) for score in line] for at, line in enumerate(good)]
+    rows = ablated({"mclstm": good, "mclstm-minus-output": worse}, basins=("a", "b", "c", "d", "e"))
+    first, _ = ablation.claims(rows)
+    assert (first["p"], first["holds"]) == (1 / 32, True)

@@ -100,7 +100,8 @@ def model_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
         if str(head).lower() != "regression" or str(activation).lower() != "linear":
             raise ConfigError(f"{given.where}: the LSTM here predicts by a linear regression, not by head "
                               f"{head!r} with activation {activation!r}.")  # fmt: skip
-        return {"name": "lstm", "hidden_size": size, "forget_bias": float(bias or 0.0)}
+        start = {"hidden_size": size, "forget_bias": float(bias or 0.0)}
+        return {"name": "lstm", **start, "dropout": given.take("output_dropout", 0.0)}
     changed["model.state_norm"] = (
         "sample: the gates see their own sample's state; `batch` mixes samples as there"
     )

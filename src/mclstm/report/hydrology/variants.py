@@ -65,7 +65,18 @@ def ablation_table(rows: Sequence[Row]) -> str:
                 "failed": f"{score['failed']} of {score['runs']}",
             }
         )
-    return markdown(pd.DataFrame(lines))
+    return f"{markdown(pd.DataFrame(lines))}\n\n{ablation_scale(rows)}"
+
+
+def ablation_scale(rows: Sequence[Row]) -> str:
+    """How much was trained on how much, in one sentence.
+
+    >>> ablation_scale([{"setting": "5 basins", "n": 9, "scale": {"cells": 2, "updates": 3, "windows": 4}}])
+    '5 basins, each trained alone; 9 repetitions; 2 cells, 3 updates of 4 windows.'
+    """
+    scale = rows[0]["scale"]
+    size = f"{scale['cells']} cells, {scale['updates']} updates of {scale['windows']} windows"
+    return f"{rows[0]['setting']}, each trained alone; {rows[0]['n']} repetitions; {size}."
 
 
 def plus_minus(cell: Row) -> str:
