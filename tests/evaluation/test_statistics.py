@@ -7,9 +7,11 @@ import pytest
 from scipy import stats
 
 from mclstm.evaluation.statistics import (
+    Alternative,
     binomial_test,
     mean_interval,
     proportion_test,
+    welch_test,
     wilcoxon_test,
     wilson_interval,
 )
@@ -61,6 +63,15 @@ def test_mean_with_a_run_that_diverged() -> None:
     interval = mean_interval([1.0, math.inf])
     assert interval.value == math.inf
     assert math.isnan(interval.low)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
+def test_welch_from_intervals_equals_scipy_on_the_values(alternative: Alternative) -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(0.3, 2.0, 30), rng.normal(0.0, 0.5, 12)
+    expected = stats.ttest_ind(first, second, equal_var=False, alternative=alternative)
+    found = welch_test(mean_interval(first), mean_interval(second), alternative)
+    assert found == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_wilcoxon_by_hand() -> None:

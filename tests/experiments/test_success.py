@@ -143,6 +143,8 @@ def test_models_are_compared_seed_by_seed() -> None:
     ]
     published = addition.claims([ours | {"protocol": "published"}])
     assert [c["claim"] for c in published] == ["mclstm, count: the error is at most the paper's 0.6"]
+    assert not published[0]["holds"]
+    assert published[0]["p"] < 0.01  # 4.5 -+ 2 is far above 0.6 -+ 0.4
 
 
 def test_tables_show_seeds_and_updates() -> None:
