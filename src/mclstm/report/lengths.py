@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mclstm.evaluation.references import passing_chance
-from mclstm.report.arithmetic import budget, claims_table, rate, spread
+from mclstm.report.arithmetic import budget, claims_table, count, infinite, rate, spread
 from mclstm.report.arithmetic_blocks import missing
 from mclstm.report.results import Row
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
@@ -32,7 +32,10 @@ LOOKS: dict[str, tuple[str, str]] = {
 
 
 def length_table(rows: Sequence[Row]) -> str:
-    """Success rates with their intervals, then test errors with the thresholds, by model and length."""
+    """Success rates with their intervals, then test errors with the thresholds, by model and length.
+
+    Errors are of seeds where they are finite; how many failed in training, or have none, stands beside them.
+    """
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     names = list(dict.fromkeys(r["model"] for r in rows))
     settings = [f"length {length}" for length in SHOWN]
@@ -48,6 +51,8 @@ def length_table(rows: Sequence[Row]) -> str:
     for where in settings:
         errors[where].append(spread(cells.get(("reference", where, "threshold"))))
     errors["mse"] = [*names, "threshold"]
+    errors["NaN"] = [*(count(cells.get((name, settings[0], "nan"))) for name in names), NOTHING]
+    errors["not finite"] = [*(infinite(cells, name, settings) for name in names), NOTHING]
     errors["seeds × updates"] = [*(budget(rows, name) for name in names), NOTHING]
     success["seeds × updates"] = [budget(rows, name) for name in judged]
     return f"{markdown(pd.DataFrame(success))}\n\n{markdown(pd.DataFrame(errors))}"

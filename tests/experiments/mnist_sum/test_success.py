@@ -67,6 +67,18 @@ def test_rows_of_an_earlier_command_are_judged_again():
     assert judged(after) == after
 
 
+def test_errors_that_are_not_finite_are_counted_apart_from_failures():
+    rows = error_rows("nau", errors(0.5, np.inf, np.nan), 7, failed=[-1, -1, 3])
+    ten = {row["metric"]: row for row in rows if row["setting"] == "length 10"}
+    assert (ten["mse"]["n"], ten["nan"]["value"], ten["infinite"]["value"]) == (1, 1, 1)
+    table = length_table(judged(threshold_rows(dict.fromkeys(LENGTHS, 1.0), 10, 7) + rows))
+    line = next(line for line in table.split("\n\n")[1].splitlines() if line.startswith("| nau "))
+    assert [cell.strip() for cell in line.split("|")[-4:-2]] == [
+        "1",
+        ", ".join(f"1 (length {length})" for length in (1, 10, 100, 200, 500, 1000)),
+    ]
+
+
 def test_ten_wins_of_ten_are_the_papers_p():
     # Both succeed at lengths 1 and 10; only the first at the ten others.
     rows = success_rows("mclstm", errors(0.01, 0.01), 50.0) + success_rows("nau", errors(1, 1), 50.0)

@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
 
 SCALES: dict[str, Scale] = {
-    "quick": Scale({"train": 6_000, "validation": 1_000, "test": 10_000}, 2, 2, 4),
+    "quick": Scale({"train": 5_000, "validation": 1_000, "test": 10_000}, 2, 2, 4),
     "paper": Scale({"train": 55_000, "validation": 5_000, "test": 10_000}, 64, 100, 1_000),
 }
 
@@ -106,7 +106,8 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     for model, found in errors.items():
         seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
         rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
-        made += error_rows(model, found, trained, seeds=seeds, learning_rate=rate)
+        failed = [at for job in groups[model] for at in results[job.name]["failed"]]
+        made += error_rows(model, found, trained, failed, seeds=seeds, learning_rate=rate)
     for model, found in unlearned(options).items():
         made += error_rows(model, found, 0)
     return judged(made)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mclstm.evaluation.references import reference_threshold
 from mclstm.evaluation.statistics import Interval, binomial_test, wilson_interval
 from mclstm.experiments.jobs import Result
-from mclstm.experiments.success import SIGNIFICANT, find, numbers, quartiles
+from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, quartiles
 from mclstm.report.results import Claim, Row, claim, interval_row
 from mclstm.tasks.protocols import Protocol, switched
 
@@ -42,12 +42,18 @@ def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
     return {length: reference_threshold(errors, lost) for length, errors in references.items()}
 
 
-def error_rows(model: str, errors: Errors, trained: int, **more: Any) -> list[Row]:
-    """Median and quartiles of the test error at every length, over the seeds where it is finite."""
+def error_rows(
+    model: str, errors: Errors, trained: int, failed: Sequence[int] = (), **more: Any
+) -> list[Row]:
+    """Median and quartiles of the test error at every length, over the seeds where it is finite.
+
+    failed: the update at which each seed failed, -1 if none; nothing is said of those that learned nothing.
+    """
     made = []
     for length, found in errors.items():
         fields = {"trained": trained, "runs": len(found), **more}
         made.append(interval_row(setting(length), model, "mse", quartiles(found), found.tolist(), **fields))
+        made += failure_rows(setting(length), model, found, failed, **fields) if failed else []
     return made
 
 
