@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mclstm.report.results import commit
 from mclstm.training.atomic import write_text_atomic
+from mclstm.training.cost import commit
 
 __all__ = ["accounted", "provenance"]
 

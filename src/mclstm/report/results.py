@@ -1,7 +1,6 @@
 """Results as files with every seed in them: what the tables of README and docs are made from."""
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from mclstm.evaluation.statistics import Interval
 from mclstm.training.atomic import make_folder, write_text_atomic
+from mclstm.training.cost import commit
 from mclstm.training.folder import environment
 from mclstm.training.journal import without_nan
 
@@ -132,13 +132,3 @@ def save_results(
     make_folder(path.parent)
     write_text_atomic(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
     return content
-
-
-def commit() -> str:
-    """The commit of the checkout the program runs in, or "unknown" outside one."""
-    try:
-        words = ["git", "rev-parse", "--short", "HEAD"]
-        shown = subprocess.run(words, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return shown.stdout.strip()

@@ -13,9 +13,10 @@ from typing import Any
 from mclstm.errors import ConfigError, DataError
 from mclstm.experiments.bench.job import Job
 from mclstm.experiments.bench.machine import machine
-from mclstm.report.results import commit, save_results
+from mclstm.report.results import save_results
 from mclstm.report.runtime.targets import verdicts
 from mclstm.training.atomic import make_folder
+from mclstm.training.cost import commit
 
 __all__ = ["Record", "bench", "measured"]
 

@@ -10,6 +10,7 @@ from mclstm.evaluation.ensemble import read_flows, require_alike, scored
 from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.member import learn
 from mclstm.experiments.hydrology.settings import EXTRA, MODELS, SCALES, config_of, scheme_of
+from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.runs import conserving
 from mclstm.experiments.jobs import Job, Result
 from mclstm.report.hydrology.paper import is_papers_setting
@@ -62,9 +63,8 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
         sites = [str(site) for site in flows[0]["site"].to_numpy()]
         first, last = (np.datetime_as_string(flows[0]["time"].to_numpy()[at], unit="D") for at in (0, -1))
         kept = conserving(load_config(runs[0] / "config.yaml"))
-        made += rows_of(
-            scored(model, flows, kept), setting(sites, options), is_papers_setting(sites, first, last)
-        )
+        like_paper = is_papers_setting(sites, first, last)
+        made += with_costs(rows_of(scored(model, flows, kept), setting(sites, options), like_paper), runs)
     return made
 
 

@@ -14,6 +14,7 @@ from mclstm.evaluation.benchmarks import benchmarks
 from mclstm.evaluation.comparison import Scored, pairwise_tests
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
 from mclstm.evaluation.simulations import simulations
+from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.cycle import cycles_of, together
 from mclstm.experiments.hydrology_report.runs import Run, conserving, evaluated, found, grouped
 from mclstm.experiments.hydrology_report.sites import PET, attributes
@@ -73,7 +74,12 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     models = [*ours, *theirs]
     tested = pairwise_tests(models)
     like_paper, setting = setting_of(groups[0].flows)
-    rows = rows_of(ours, setting, like_paper) + rows_of(theirs, setting, like_paper, keep_sites=False)
+    rows = [
+        row
+        for item in groups
+        for row in with_costs(rows_of(item.scores, setting, like_paper), [run.path for run in item.runs])
+    ]
+    rows += rows_of(theirs, setting, like_paper, keep_sites=False)
     if like_paper:
         rows += paper_rows(setting, rows)
     else:

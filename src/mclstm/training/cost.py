@@ -1,0 +1,96 @@
+"""What a training cost: seconds, memory and the commit of every session, in the run's `cost.json`."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mclstm.errors import StorageError
+from mclstm.training.atomic import write_text_atomic
+
+__all__ = ["commit", "sessions", "spent", "total"]
+
+FILE = "cost.json"
+# Linux keeps a process's high-water mark here, and resets it to what is resident now when told 5 there.
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@contextmanager
+def spent(folder: Path) -> Iterator[None]:
+    """Around a training: adds a session to the run's file, also when the training is stopped or fails.
+
+    A process that is killed writes nothing, so that what such a run cost is a lower bound. A run that was
+    finished before adds nothing.
+    """
+    with suppress(OSError):
+        RESET.write_text("5")
+    before, wall, cpu = _saved(folder), time.monotonic(), time.process_time()
+    try:
+        yield
+    finally:
+        if _saved(folder) != before:
+            session = {
+                "commit": commit(),
+                "wall_seconds": round(time.monotonic() - wall, 1),
+                "cpu_seconds": round(time.process_time() - cpu, 1),
+                "peak_mb": peak_mb(),
+            }
+            text = json.dumps([*sessions(folder), session], indent=1) + "\n"
+            with suppress(StorageError):  # a note of the run, whose own failure is the better message
+                write_text_atomic(folder / FILE, text)
+
+
+def sessions(folder: Path) -> list[dict[str, Any]]:
+    """The sessions of a run, none of one from before they were kept."""
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def total(folder: Path) -> dict[str, Any]:
+    """Seconds of all sessions, the largest peak and the last commit; None where nobody kept them.
+
+    >>> total(Path("no-such-run"))
+    {'commit': None, 'wall_seconds': None, 'cpu_seconds': None, 'peak_mb': None, 'sessions': 0}
+    """
+    every = sessions(folder)
+    known = {key: [entry[key] for entry in every if entry.get(key) is not None] for key in KEYS}
+    result = {key: combine(known[key]) if known[key] else None for key, combine in KEYS.items()}
+    return {**result, "sessions": len(every)}
+
+
+def _last(values: list[Any]) -> Any:
+    return values[-1]
+
+
+KEYS: dict[str, Any] = {"commit": _last, "wall_seconds": sum, "cpu_seconds": sum, "peak_mb": max}
+
+
+def peak_mb() -> float | None:
+    """The most memory of this process since the mark was reset, in MB (10^6 bytes); None without /proc."""
+    try:
+        lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+        return round(int(lines["VmHWM"].split()[0]) * 1024 / 1e6, 1)
+    except (OSError, KeyError):
+        return None
+
+
+def commit() -> str:
+    """The commit of the checkout the program runs in, or "unknown" outside one."""
+    try:
+        words = ["git", "rev-parse", "--short", "HEAD"]
+        shown = subprocess.run(words, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return shown.stdout.strip()
+
+
+def _saved(folder: Path) -> int:
+    """When the run was last saved; a run that trains saves before its first update."""
+    last = folder / "checkpoints" / "last.safetensors"
+    return last.stat().st_mtime_ns if last.exists() else 0

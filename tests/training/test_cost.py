@@ -1,0 +1,46 @@
+"""What a training cost is kept session by session, and is in the rows of a result file."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from mclstm import pipeline
+from mclstm.config import check_config
+from mclstm.errors import Interrupted
+from mclstm.experiments.hydrology_report.costs import with_costs
+from mclstm.training.cost import commit, sessions, total
+from support.small_run import brook, brook_config
+
+
+def test_every_session_counts_and_a_finished_run_adds_none(tmp_path: Path) -> None:
+    config = check_config(brook_config(brook(tmp_path / "brook.csv"), updates=4))
+    run, shown = tmp_path / "run", pipeline.partial(pipeline.showing, quiet=True)
+    with pytest.raises(Interrupted):
+        pipeline.train_at(run, config, shown, lambda: signal.SIGTERM)
+    assert len(sessions(run)) == 1
+    pipeline.train_at(run, config, shown, lambda: None)
+    every = sessions(run)
+    assert len(every) == 2
+    for session in every:
+        assert session["commit"] == commit()
+        assert 0 <= session["cpu_seconds"] <= 2 * session["wall_seconds"] + 1
+        assert 50 < session["peak_mb"] < 20_000
+    kept = (run / "cost.json").read_bytes()
+    pipeline.train_at(run, config, shown, lambda: None)
+    assert (run / "cost.json").read_bytes() == kept
+    found = total(run)
+    assert found["sessions"] == 2
+    assert found["wall_seconds"] == pytest.approx(sum(session["wall_seconds"] for session in every))
+    assert found["peak_mb"] == max(session["peak_mb"] for session in every)
+    (row,) = with_costs([{"model": "mclstm"}], [run, tmp_path / "before"])
+    assert row["training"]["commit"] == [commit(), None]
+    assert row["training"]["cpu_seconds"][1] is None
+
+
+def test_a_damaged_note_is_no_reason_to_fail(tmp_path: Path) -> None:
+    (tmp_path / "cost.json").write_text("{")
+    assert sessions(tmp_path) == []
+    (tmp_path / "cost.json").write_text(json.dumps([{"cpu_seconds": 2.0}, 3]))
+    assert total(tmp_path)["cpu_seconds"] == 2.0
