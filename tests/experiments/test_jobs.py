@@ -14,9 +14,8 @@ from experiments.working import calls, count
 from mclstm.errors import CheckpointError, DataError, Interrupted, StorageError
 from mclstm.experiments.jobs import Job, kept_results, run_jobs
 from mclstm.experiments.locks import locked
-from mclstm.experiments.provenance import provenance
 from mclstm.experiments.watch import Stop, Watch, lines, look
-from mclstm.report.results import commit
+from mclstm.training.cost import commit, total
 
 
 def jobs(number: int, goal: int = 5, **parameters: float) -> list[Job]:
@@ -52,14 +51,14 @@ def test_a_job_says_what_made_it(tmp_path: Path) -> None:
         run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)
     run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)
     folder = tmp_path / "model/seeds-0"
-    found = provenance(folder)
+    found = total(folder)
     assert found["sessions"] == 2
-    assert found["commits"] == [commit()]
+    assert found["commit"] == commit()
     assert found["cpu_seconds"] >= 0
     assert set(json.loads((folder / "result.json").read_text())) == {"goal", "result"}
-    (folder / "made.json").unlink()
+    (folder / "cost.json").unlink()
     assert run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)["model/seeds-0"]["sum"] == 15
-    assert provenance(folder) is None
+    assert total(folder)["sessions"] == 0
 
 
 def test_a_goal_can_be_raised_but_not_lowered(tmp_path: Path) -> None:

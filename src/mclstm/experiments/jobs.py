@@ -6,7 +6,7 @@ folder below the root of the experiment:
     job.json        function and parameters: what the folder belongs to
     progress.json   how far it is, for whoever looks
     result.json     goal and result; a job that has reached its goal is never run again
-    made.json       by which code and in how much CPU time, a line a process
+    cost.json       seconds, memory and commit of every process that worked on it
 
 What else lies there is the function's own, above all its checkpoint. The function is called as
 `work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on
@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.experiments.locks import locked
-from mclstm.experiments.provenance import accounted
 from mclstm.experiments.watch import Stop, Watch, watching
 from mclstm.training.atomic import make_folder, write_text_atomic
+from mclstm.training.cost import spent
 from mclstm.training.interrupt import listening
 from mclstm.training.journal import without_nan
 
@@ -128,7 +128,7 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                 watch = Watch(folder, signalled, stop)
                 if (signum := watch.stopped()) is not None:
                     raise Interrupted(signum, "")  # an executor may hand out one more job meanwhile
-                with accounted(folder):
+                with spent(folder):
                     result = job.work(folder, watch, job.goal, **job.parameters)
                 kept = {"goal": job.goal, "result": without_nan(result)}
                 write_text_atomic(folder / "result.json", json.dumps(kept, allow_nan=False) + "\n")

@@ -12,11 +12,11 @@ import pandas as pd
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.experiments.experiment import Experiment, Options
 from mclstm.experiments.jobs import kept_results, run_jobs
-from mclstm.experiments.provenance import provenance
 from mclstm.report.arithmetic import claims_table
 from mclstm.report.results import Row, merged, save_results
 from mclstm.report.style import rendered
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
+from mclstm.training.cost import total
 from mclstm.training.journal import without_nan
 
 __all__ = ["EXPERIMENTS", "Made", "experiment", "run"]
@@ -140,8 +140,8 @@ def saved(
     if asked.shared and old is not None:
         mine = {claim["claim"] for claim in claims}
         claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
-    made = {job.name: provenance(options.root / job.name) for job in asked.jobs(options)}
-    known = {name: one for name, one in made.items() if one is not None}
+    made = {job.name: total(options.root / job.name) for job in asked.jobs(options)}
+    known = {name: one for name, one in made.items() if one["sessions"]}
     spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
     return save_results(
         path,

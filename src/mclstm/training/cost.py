@@ -1,10 +1,11 @@
-"""What a training cost: seconds, memory and the commit of every session, in the run's `cost.json`."""
+"""What a run or a job cost: seconds, memory and the commit of every session, in its `cost.json`."""
 
 import json
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,28 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @contextmanager
-def spent(folder: Path) -> Iterator[None]:
-    """Around a training: adds a session to the run's file, also when the training is stopped or fails.
+def spent(folder: Path, proof: Path | None = None) -> Iterator[None]:
+    """Around the work on a run or a job: adds a session to its file, also when it is stopped or fails.
 
-    A process that is killed writes nothing, so that what such a run cost is a lower bound. A run that was
-    finished before adds nothing.
+    proof: a file that work changes; a session that left it alone, as of a finished run, is not kept. What was
+    kept by another one inside this one is not counted twice. A process that is killed writes nothing, so
+    that the sum is a lower bound.
     """
     with suppress(OSError):
         RESET.write_text("5")
-    before, wall, cpu = _saved(folder), time.monotonic(), time.process_time()
+    known, saved, code = sessions(folder), _saved(proof), running_commit()
+    wall, cpu = time.monotonic(), time.process_time()
     try:
         yield
     finally:
-        if _saved(folder) != before:
+        if (proof is None or _saved(proof) != saved) and sessions(folder) == known:
             session = {
-                "commit": commit(),
+                "commit": code,
                 "wall_seconds": round(time.monotonic() - wall, 1),
                 "cpu_seconds": round(time.process_time() - cpu, 1),
                 "peak_mb": peak_mb(),
             }
-            text = json.dumps([*sessions(folder), session], indent=1) + "\n"
+            text = json.dumps([*known, session], indent=1) + "\n"
             with suppress(StorageError):  # a note of the run, whose own failure is the better message
                 write_text_atomic(folder / FILE, text)
 
@@ -90,7 +93,12 @@ def commit() -> str:
     return shown.stdout.strip()
 
 
-def _saved(folder: Path) -> int:
-    """When the run was last saved; a run that trains saves before its first update."""
-    last = folder / "checkpoints" / "last.safetensors"
-    return last.stat().st_mtime_ns if last.exists() else 0
+@cache
+def running_commit() -> str:
+    """The commit of the code this process has loaded, asked once: it may be another one later."""
+    return commit()
+
+
+def _saved(file: Path | None) -> int:
+    """When a file was last written, 0 of one that is not there."""
+    return file.stat().st_mtime_ns if file is not None and file.exists() else 0
