@@ -261,7 +261,7 @@ def _fit(run: Loaded, shown: Shown, stop: Callable[[], int | None] = lambda: Non
         folder.note(f"{len(silent)} sites have no window and teach nothing: {', '.join(silent[:20])}")
     total = planned_updates(count, training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
-    with shown(total, run.config.name) as show, spent(folder.path, folder.checkpoints / "last.safetensors"):
+    with shown(total, run.config.name) as show, spent(folder.path):
         done = fit(
             run.model, run.data, first, folder.path,
             validate=_validation(run), show=show, model_hash=run.model_hash,

@@ -240,7 +240,7 @@ def test_two_models_of_one_name_are_told_apart_or_refused(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match=r"differ in model\.hidden_size"):
         grouped(found([first, second]))
     raw = yaml.safe_load((second / "config.yaml").read_text())
-    (second / "config.yaml").write_text(yaml.safe_dump(raw | {"name": "wide"}))
+    (second / "config.yaml").write_text(yaml.safe_dump(raw | {"name": "hydrology-wide"}))
     assert list(grouped(found([first, second]))) == ["brook", "wide"]
 
 

@@ -57,7 +57,8 @@ LINES = (
     ),
     *(
         Line(f"447 basins, median NSE: {model}", "hydrology", "447 basins", model, "nse", exact)
-        for model in ("mclstm", "mclstm-ensemble", "lstm", "lstm-ensemble")
+        for kind in ("mclstm", "mclstm-tuned", "lstm", "lstm-tuned")
+        for model in (kind, f"{kind}-ensemble")
     ),
 )
 

@@ -15,26 +15,28 @@ from mclstm.training.atomic import write_text_atomic
 __all__ = ["commit", "sessions", "spent", "total"]
 
 FILE = "cost.json"
+# Written whether or not there was work to do.
+NOTES = {FILE, "lock", "log.txt", "job.json", "progress.json", "environment.json", "metrics.jsonl"}
 # Linux keeps a process's high-water mark here, and resets it to what is resident now when told 5 there.
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @contextmanager
-def spent(folder: Path, proof: Path | None = None) -> Iterator[None]:
+def spent(folder: Path) -> Iterator[None]:
     """Around the work on a run or a job: adds a session to its file, also when it is stopped or fails.
 
-    proof: a file that work changes; a session that left it alone, as of a finished run, is not kept. What was
-    kept by another one inside this one is not counted twice. A process that is killed writes nothing, so
-    that the sum is a lower bound.
+    One that left nothing new in the folder, as of a finished run, is not kept, and what was kept by another
+    one inside this one is not counted twice. A process that is killed writes nothing, so that the sum is a
+    lower bound.
     """
     with suppress(OSError):
         RESET.write_text("5")
-    known, saved, code = sessions(folder), _saved(proof), running_commit()
+    known, saved, code = sessions(folder), _saved(folder), running_commit()
     wall, cpu = time.monotonic(), time.process_time()
     try:
         yield
     finally:
-        if (proof is None or _saved(proof) != saved) and sessions(folder) == known:
+        if _saved(folder) != saved and sessions(folder) == known:
             session = {
                 "commit": code,
                 "wall_seconds": round(time.monotonic() - wall, 1),
@@ -99,6 +101,7 @@ def running_commit() -> str:
     return commit()
 
 
-def _saved(file: Path | None) -> int:
-    """When a file was last written, 0 of one that is not there."""
-    return file.stat().st_mtime_ns if file is not None and file.exists() else 0
+def _saved(folder: Path) -> int:
+    """When anything but notes was last written into a folder, 0 if never."""
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name not in NOTES)
+    return max((file.stat().st_mtime_ns for file in files), default=0)

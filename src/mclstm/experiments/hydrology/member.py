@@ -17,7 +17,6 @@ from mclstm.experiments.hydrology_report.runs import conserving, difference, ess
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.watch import Watch
 from mclstm.training import checkpoint
-from mclstm.training.cost import total
 from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
 from mclstm.training.state import progress_of
@@ -88,7 +87,6 @@ def outcome(run: RunFolder) -> Result:
     return {
         "conserving": conserving(config),
         "updates": progress.update,
-        "training": total(run.path),
         "validation": progress.best,
         "sites": scores["site"].tolist(),
         "scores": {name: scores[name].tolist() for name in scores.columns if name != "site"},

@@ -11,7 +11,7 @@ from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.member import learn
 from mclstm.experiments.hydrology.settings import EXTRA, MODELS, SCALES, config_of, scheme_of
 from mclstm.experiments.hydrology_report.costs import with_costs
-from mclstm.experiments.hydrology_report.runs import conserving
+from mclstm.experiments.hydrology_report.runs import PREFIX, conserving
 from mclstm.experiments.jobs import Job, Result
 from mclstm.report.hydrology.paper import is_papers_setting
 from mclstm.report.hydrology.rows import rows_of
@@ -69,7 +69,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
 
 
 def of_model(job: Job, model: str) -> bool:
-    return bool(job.parameters["config"]["name"] == f"hydrology-{model}")
+    return bool(job.parameters["config"]["name"] == PREFIX + model)
 
 
 def setting(sites: Sequence[str], options: Options) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.basins import THIRTY
+from mclstm.experiments.hydrology_report.runs import PREFIX
 from mclstm.tasks.protocols import switched
 
 __all__ = [
@@ -122,7 +123,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     static = [attribute for attribute in ATTRIBUTES if attribute not in left_out]
     sites = options.basins if options.basins is not None else THIRTY if options.profile == "quick" else ()
     return {
-        "name": f"hydrology-{name}",
+        "name": PREFIX + name,
         "data": data_of(options, sites, static) | dict(asked.data),
         "periods": PERIODS,
         "model": model,

@@ -65,7 +65,8 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     """Compare the models of some runs with each other and with what `others` names."""
     runs, left_out = evaluated(found(paths), split)
     groups = [group(name, members, split) for name, members in grouped(runs).items()]
-    groups.sort(key=lambda item: not item.scores[0].conserving)  # the first is what the claims are about
+    # The first is what the claims are about: a model that conserves, the one with most members.
+    groups.sort(key=lambda item: (not item.scores[0].conserving, -len(item.runs)))
     for other in groups[1:]:
         require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
     ours = [model for item in groups for model in item.scores]

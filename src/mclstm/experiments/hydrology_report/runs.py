@@ -10,6 +10,7 @@ from mclstm.errors import CheckpointError, ConfigError
 
 __all__ = ["Run", "conserving", "evaluated", "found", "grouped"]
 
+PREFIX = "hydrology-"  # of the names of the experiment's runs; a table about hydrology need not say it
 # What may differ between members, by section; everything else defines the model.
 FREE = {
     "data": {"path", "attributes"},
@@ -63,7 +64,7 @@ def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
         require_seeds(members)
         config = members[0].config
         alone = [group[0].config.model.name for group in kinds.values()].count(config.model.name) == 1
-        name = config.model.name if alone else config.name
+        name = config.model.name if alone else config.name.removeprefix(PREFIX)
         if name in groups:
             raise ConfigError(
                 f"{groups[name][0].path} and {members[0].path} are both called {name!r} but differ in "
