@@ -10,6 +10,7 @@ from mclstm.report.hydrology.claims import tests_table
 from mclstm.report.hydrology.cycle import METRICS as CYCLE
 from mclstm.report.hydrology.cycle import cycle_table
 from mclstm.report.hydrology.table import comparison_table, label
+from mclstm.report.hydrology.trials import trials_table
 from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
 
 __all__ = ["HYDROLOGY"]
@@ -74,6 +75,12 @@ def ablation(root: Path) -> str:
     return f"{ablation_table(found['rows'])}\n\n{claims_list(found['claims'])}"
 
 
+def trials(root: Path) -> str:
+    """What was tried on the validation years."""
+    rows = read(root, "trials.json")["rows"]
+    return trials_table(rows) if rows else none("trials.json")
+
+
 def none(name: str) -> str:
     return f"Not measured yet: `{FOLDER}/{name}` does not exist."
 
@@ -94,4 +101,5 @@ HYDROLOGY: dict[str, Callable[[Path], str]] = {
     "hydrology-evapotranspiration": evapotranspiration,
     "hydrology-variants": variants,
     "hydrology-ablation": ablation,
+    "hydrology-trials": trials,
 }

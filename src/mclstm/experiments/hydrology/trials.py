@@ -1,0 +1,76 @@
+"""Settings tried on the validation years: how each differs from the experiment's MC-LSTM, and its scores.
+
+    python -m mclstm.experiments.hydrology.trials RUN... > results/hydrology/trials.json
+
+The config of a trial names another test period, so that choosing among trials cannot touch the test years.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mclstm.config import Config, check_config, load_config
+from mclstm.experiments.experiment import Options
+from mclstm.experiments.hydrology.settings import config_of
+from mclstm.report.results import Row, row
+from mclstm.training import journal
+from mclstm.training.folder import RunFolder
+
+__all__ = ["changes", "main", "trial_rows"]
+
+SECTIONS = ("data", "model", "training")
+# What makes a run another run of the same trial, or only says how often it was looked at.
+ASIDE = {"path", "attributes", "sites", "seed", "threads", "checkpoint_every", "validate_every", "backend"}
+
+
+def trial_rows(runs: Sequence[Path]) -> list[Row]:
+    """One row a run: the best validation score, when it came, and how the score went on."""
+    made = []
+    for path in runs:
+        run = RunFolder.existing(path)
+        config, scores = load_config(run.config), list(validations(run.journal))
+        best = max(scores, key=lambda item: item[1])
+        about = {
+            "changes": changes(config),
+            "seed": config.training.seed,
+            "best_update": best[0],
+            "curve": scores,
+        }
+        made.append(row("447 basins, validation", config.name, "validation-nse", [best[1]]) | about)
+    return made
+
+
+def validations(file: Path) -> Iterator[tuple[int, float]]:
+    """Update and score of every validation in a journal."""
+    for line in journal.read(file):
+        if line.get("validation_nse") is not None:
+            yield int(line["update"]), round(float(line["validation_nse"]), 4)
+
+
+def changes(config: Config) -> dict[str, Any]:
+    """What a config has otherwise than the experiment's MC-LSTM, by section and key."""
+    usual = check_config(config_of("mclstm", Options(profile="paper", data=Path(config.data.path)), member=0))
+    here, there = flat(config), flat(usual)
+    return {key: value for key, value in here.items() if there.get(key) != value}
+
+
+def flat(config: Config) -> Mapping[str, Any]:
+    dumped = config.model_dump(mode="json")
+    return {
+        f"{section}.{key}": value
+        for section in SECTIONS
+        for key, value in dumped[section].items()
+        if key not in ASIDE
+    }
+
+
+def main(words: Sequence[str]) -> None:
+    """Print the rows of some runs as JSON."""
+    rows = trial_rows([Path(word) for word in words])
+    print(json.dumps({"experiment": "hydrology-trials", "rows": rows, "claims": []}, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
