@@ -54,7 +54,7 @@ def test_a_job_says_what_made_it(tmp_path: Path) -> None:
     found = total(folder)
     assert found["sessions"] == 2
     assert found["commit"] == commit()
-    assert found["cpu_seconds"] >= 0
+    assert found["wall_seconds"] > 0
     assert set(json.loads((folder / "result.json").read_text())) == {"goal", "result"}
     (folder / "cost.json").unlink()
     assert run_jobs(jobs(1, kill_at=2), tmp_path, quiet=True)["model/seeds-0"]["sum"] == 15

@@ -11,7 +11,7 @@ from torch import nn
 
 from mclstm import pipeline
 from mclstm.config import Config, check_config
-from mclstm.errors import Interrupted
+from mclstm.errors import CheckpointError, Interrupted
 from mclstm.training import checkpoint
 from mclstm.training.average import Average
 from mclstm.training.state import load_weights
@@ -32,10 +32,14 @@ def config_of(folder: Path) -> Config:
                 "path": str(folder / "data.csv"), "mass": ["rain"], "aux": ["warmth"], "target": ["flow"],
                 "units": {"rain": "mm/day", "flow": "mm/day"},
             },
-            "periods": {"train": ["2001-01-21", "2001-05-31"], "test": ["2001-06-01", "2001-07-15"]},
+            "periods": {
+                "train": ["2001-01-21", "2001-04-30"], "validation": ["2001-05-01", "2001-05-31"],
+                "test": ["2001-06-01", "2001-07-15"],
+            },
             "model": {"name": "mclstm", "hidden_size": 3},
             "training": {
                 "length": 20, "warmup": 10, "batch_size": 4, "updates": 9, "average": DECAY, "threads": 1,
+                "validate_every": 1000,
             },
         }
     )  # fmt: skip
@@ -90,12 +94,29 @@ def test_a_run_that_was_stopped_ends_with_the_same_average(tmp_path: Path) -> No
     assert last[0].keys() == last[1].keys()
     assert all(torch.equal(value, last[1][name]) for name, value in last[0].items())
 
-    opened = pipeline.open_run(whole.path)
-    load_weights(whole.weights(), opened.model, opened.model_hash)
-    for name, value in opened.model.named_parameters():
-        assert torch.equal(value, last[0][f"average.{name}"])
-    assert any(
-        not torch.equal(value, last[0][name.replace("average.", "weights.")])
-        for name, value in last[0].items()
-        if name.startswith("average.")
-    )
+    best = [(run.checkpoints / "best.safetensors").read_bytes() for run in (whole, parts)]
+    assert best[0] == best[1]  # validated once, at the end
+
+
+@pytest.mark.parametrize("name", ["best", "last"])
+def test_what_is_evaluated_is_the_average(tmp_path: Path, name: str) -> None:
+    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
+    run = pipeline.train_at(tmp_path / "run", config_of(tmp_path), shown, lambda: None)
+    last = checkpoint.load(run.checkpoints / "last.safetensors")[0]
+    opened = pipeline.open_run(run.path)
+    load_weights(run.checkpoints / f"{name}.safetensors", opened.model, opened.model_hash)
+    for parameter, value in opened.model.named_parameters():
+        assert torch.equal(value, last[f"average.{parameter}"])
+    moved = [name for name in last if name.startswith("average.")]
+    assert any(not torch.equal(last[name], last[name.replace("average.", "weights.")]) for name in moved)
+
+
+def test_an_average_of_other_weights_is_refused(tmp_path: Path) -> None:
+    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
+    run = pipeline.train_at(tmp_path / "run", config_of(tmp_path), shown, lambda: None)
+    file, opened = run.checkpoints / "last.safetensors", pipeline.open_run(run.path)
+    tensors, about = checkpoint.load(file)
+    dropped = next(name for name in tensors if name.startswith("average."))
+    checkpoint.save(file, {name: value for name, value in tensors.items() if name != dropped}, about)
+    with pytest.raises(CheckpointError, match="average of other weights"):
+        load_weights(file, opened.model, opened.model_hash)

@@ -63,8 +63,10 @@ def with_pet(series: xr.Dataset, tmax: str, tmin: str, latitude: float | str) ->
     """
     if PET in series:
         raise DataError(f"the data already has a column {PET!r}. Rename it, or remove data.pet.")
-    if series.attrs.get("step") not in ("D", ""):
+    if series.attrs.get("step") not in ("D", ""):  # one row alone has no step
         raise DataError(f"data.pet is computed for days, but the data has steps of {series.attrs['step']}.")
+    if isinstance(latitude, str) and latitude not in series:
+        raise DataError(f"data.pet: the data has no attribute {latitude!r}. Give latitude in degrees north.")
     north = series[latitude].to_numpy() if isinstance(latitude, str) else np.array([latitude])
     if not (np.abs(north) <= 90).all():
         raise DataError(f"data.pet: {latitude} is no latitude at every site. Give degrees from -90 to 90.")

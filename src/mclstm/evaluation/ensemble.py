@@ -32,7 +32,7 @@ def read_flows(path: Path) -> xr.Dataset:
                 "Reports compare one target that was observed: evaluate a run with one."
             )
         flows = file[list(KEPT)].load()
-    # A file from before there was a choice: its run would be scored so today.
+    # A file from before there was a choice; only models of signed mass would not be scored so today.
     return flows if MARK in flows["simulated"].attrs else nonnegative(flows)
 
 

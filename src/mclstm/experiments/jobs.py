@@ -6,7 +6,7 @@ folder below the root of the experiment:
     job.json        function and parameters: what the folder belongs to
     progress.json   how far it is, for whoever looks
     result.json     goal and result; a job that has reached its goal is never run again
-    cost.json       seconds, memory and commit of every process that worked on it
+    cost.json       what it cost in every process that worked on it, see training/cost.py
 
 What else lies there is the function's own, above all its checkpoint. The function is called as
 `work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on

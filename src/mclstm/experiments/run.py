@@ -140,8 +140,6 @@ def saved(
     if asked.shared and old is not None:
         mine = {claim["claim"] for claim in claims}
         claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
-    made = {job.name: total(options.root / job.name) for job in asked.jobs(options)}
-    known = {name: one for name, one in made.items() if one["sessions"]}
     spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
     return save_results(
         path,
@@ -151,8 +149,26 @@ def saved(
         spent,
         protocol=options.protocol,
         claims=claims,
-        provenance=(old["made"].get("jobs", {}) if old else {}) | known,
+        provenance=costs(asked, options, rows, old["made"].get("jobs", {}) if old else {}),
     )
+
+
+def costs(asked: Experiment, options: Options, rows: Sequence[Row], old: Mapping[str, Any]) -> dict[str, Any]:
+    """What the jobs of a file cost: of the models of these rows as it is now, of the others as it was."""
+    names, again = [*asked.models, *asked.variants], {row["model"] for row in rows}
+    kept = {name: cost for name, cost in old.items() if model_of(name, names) not in again}
+    found = {job.name: total(options.root / job.name) for job in asked.jobs(options)}
+    new = {n: cost for n, cost in found.items() if cost["sessions"] and model_of(n, names) in again}
+    return kept | new
+
+
+def model_of(job: str, models: Sequence[str]) -> str:
+    """The model whose name the folder of a job has, the longest of several; nothing for references.
+
+    >>> model_of("last/mclstm-tuned-3", ["mclstm", "lstm", "mclstm-tuned"]), model_of("reference/0", ["lstm"])
+    ('mclstm-tuned', '')
+    """
+    return max((model for model in models if f"/{model}" in f"/{job}"), key=len, default="")
 
 
 def read(path: Path) -> dict[str, Any] | None:

@@ -8,13 +8,12 @@ from torch import Tensor, nn
 
 __all__ = ["Average"]
 
-WARMUP = (
-    10  # updates: until then the average forgets faster, for it began at weights that had learned nothing
-)
+# The average began at weights that had learned nothing: it is of at most a tenth of the updates done so far.
+SHARE = 10
 
 
 class Average:
-    """The average of the weights over about 1 / (1 - d) updates, where it is used in their place.
+    """The average of the weights over about min(1 / (1 - d), n / 10) updates, to be used in their place.
 
     w_bar <- d_n w_bar + (1 - d_n) w after update n, with d_n = min(d, n / (n + 10)); d = 0 keeps the weights.
 
@@ -34,7 +33,7 @@ class Average:
     @torch.no_grad()
     def follow(self, update: int) -> None:
         """Take in the weights after update number `update`, counted from 1."""
-        kept = min(self.decay, update / (update + WARMUP))
+        kept = min(self.decay, update / (update + SHARE))
         for name, value in self.model.named_parameters():
             self.weights[name].lerp_(value, 1.0 - kept)
 

@@ -25,8 +25,9 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def spent(folder: Path) -> Iterator[None]:
     """Around the work on a run or a job: adds a session to its file, also when it is stopped or fails.
 
-    One that left nothing new in the folder, as of a finished run, is not kept, and what was kept by another
-    one inside this one is not counted twice. A process that is killed writes nothing, so that the sum is a
+    One that left nothing new in the folder, as of a finished run, is not kept. Where another one was kept
+    inside this one, as of the training within a job of the pipeline, that one counts alone: reading and
+    scoring are not part of it. A process that is killed writes nothing, so that the sum is a
     lower bound.
     """
     with suppress(OSError):
@@ -39,8 +40,8 @@ def spent(folder: Path) -> Iterator[None]:
         if _saved(folder) != saved and sessions(folder) == known:
             session = {
                 "commit": code,
-                "wall_seconds": round(time.monotonic() - wall, 1),
-                "cpu_seconds": round(time.process_time() - cpu, 1),
+                "wall_seconds": round(time.monotonic() - wall, 3),
+                "cpu_seconds": round(time.process_time() - cpu, 3),
                 "peak_mb": peak_mb(),
             }
             text = json.dumps([*known, session], indent=1) + "\n"
@@ -103,5 +104,9 @@ def running_commit() -> str:
 
 def _saved(folder: Path) -> int:
     """When anything but notes was last written into a folder, 0 if never."""
-    files = (file for file in folder.rglob("*") if file.is_file() and file.name not in NOTES)
-    return max((file.stat().st_mtime_ns for file in files), default=0)
+    newest = 0
+    for file in folder.rglob("*"):
+        with suppress(OSError):  # a temporary file of somebody else may be gone by now
+            if file.is_file() and file.name not in NOTES:
+                newest = max(newest, file.stat().st_mtime_ns)
+    return newest

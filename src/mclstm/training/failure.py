@@ -19,13 +19,15 @@ def keep_failure(
     batch: Batch,
     weight: Tensor,  # (B, targets)
     *,
+    random: Tensor,  # torch's random state before the update
     update: int,
     clip: float | None,
     without_gradient: int,
     model_hash: str,
 ) -> None:
-    """Weights, batch and loss weights; moments of the optimiser are left out, for it never got to step."""
-    tensors = {f"batch.{name}": value for name, value in batch._asdict().items()} | {"loss.weight": weight}
+    """Weights, batch, loss weights, random state; no moments, for the optimiser never got to step."""
+    tensors = {f"batch.{name}": value for name, value in batch._asdict().items()}
+    tensors |= {"loss.weight": weight, "random.torch": random}
     about = {"model_hash": model_hash, "update": update, "clip": clip, "without_gradient": without_gradient}
     checkpoint.save(path, tensors | state.weights_of(model), about)
 
@@ -42,4 +44,6 @@ def repeat_failure(path: Path, model: nn.Module, model_hash: str) -> Update:
     except KeyError as error:
         raise CheckpointError(f"{path} holds no failed update. Give the nan.safetensors of a run.") from error
     state.put_weights(model, tensors)
+    if "random.torch" in tensors:  # files from before dropout have none, and need none
+        torch.set_rng_state(tensors["random.torch"])
     return one_update(model, torch.optim.SGD(model.parameters(), lr=0.0), batch, weight, 0.0, clip, warm)

@@ -73,18 +73,20 @@ class Keeper:
         self,
         step: Update,
         batch: Batch,
-        weight: Tensor,
-        clip: float | None,
-        update: int,
+        weight: Tensor,  # (B, targets)
+        random: Tensor,  # torch's random state before the update
         place: Callable[[int, int], str],
-        without_gradient: int,
+        **about: Any,
     ) -> TrainingError:
-        """The error to raise, after keeping all that is needed to see the failing update again."""
+        """The error to raise, after keeping all that is needed to see the failing update again.
+
+        about: update, clip and without_gradient, as it was made.
+        """
         target = self.folder / "nan.safetensors"
-        about: dict[str, Any] = {"update": update, "clip": clip, "without_gradient": without_gradient}
-        keep_failure(target, self.model, batch, weight, model_hash=self.model_hash, **about)
+        keep_failure(target, self.model, batch, weight, random=random, model_hash=self.model_hash, **about)
         return TrainingError(
-            f"Update {update} is not finite: the first bad number is in {step.first_bad(batch, place)}. "
+            f"Update {about['update']} is not finite: the first bad number is in "
+            f"{step.first_bad(batch, place)}. "
             f"Its weights and its batch are kept in {target}. "
             "Lower training.learning_rate, set training.clip, or look at the data of these windows."
         )

@@ -93,11 +93,12 @@ def fit(
             chosen = batch_indices(seed, epoch, position, count, batch_size)
             batch = gather(data, where, chosen, int(permutation(seed, epoch, where.every)[0]))
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
-            weight = importance[batch.site]
+            weight, random = importance[batch.site], torch.get_rng_state()
             step = one_update(model, optimiser, batch, weight, rate, clip, without_gradient)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
-                raise keep.failed(step, batch, weight, clip, progress.update, place, without_gradient)
+                about = {"update": progress.update, "clip": clip, "without_gradient": without_gradient}
+                raise keep.failed(step, batch, weight, random, place, **about)
             mean.follow(progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 

@@ -49,7 +49,7 @@ def restore(
     progress = progress_of(path, metadata)
     put_weights(model, tensors)
     put_moments(path, model, optimiser, tensors)
-    average.restart(named(tensors, AVERAGE))
+    average.restart(kept_average(path, model, tensors))
     torch.set_rng_state(tensors["random.torch"])
     return progress
 
@@ -58,7 +58,7 @@ def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
     """Only the weights of a checkpoint, or the average it holds of them, for evaluation and prediction."""
     tensors, metadata = checkpoint.load(path, expected=weights_of(model), model=model_hash)
     progress = progress_of(path, metadata)
-    averaged = {WEIGHTS + name: value for name, value in named(tensors, AVERAGE).items()}
+    averaged = {WEIGHTS + name: value for name, value in kept_average(path, model, tensors).items()}
     put_weights(model, tensors | averaged)
     return progress
 
@@ -88,6 +88,15 @@ def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
 def named(tensors: dict[str, Tensor], group: str) -> dict[str, Tensor]:
     """The tensors of a group, by their names without it."""
     return {name.removeprefix(group): value for name, value in tensors.items() if name.startswith(group)}
+
+
+def kept_average(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The average of the weights in a checkpoint by names of parameters, nothing if it holds none."""
+    found = named(tensors, AVERAGE)
+    shapes = {name: value.shape for name, value in model.named_parameters()}
+    if found and {name: value.shape for name, value in found.items()} != shapes:
+        raise CheckpointError(f"{path} has an average of other weights than the model's. Use another one.")
+    return found
 
 
 def moments_of(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

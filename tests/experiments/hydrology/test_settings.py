@@ -12,8 +12,10 @@ from mclstm.config import Config, check_config
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.basins import FIVE, THIRTY
-from mclstm.experiments.hydrology.settings import ATTRIBUTES, config_of
+from mclstm.experiments.hydrology.settings import ATTRIBUTES, EXTRA, config_of
+from mclstm.experiments.hydrology.trials import flat
 from mclstm.experiments.run import experiment
+from mclstm.pipeline import read_series
 
 # The config that member 0 of the record was trained with by hand, but for name, threads and path.
 STATED = """
@@ -90,6 +92,28 @@ def test_the_papers_scheme_uses_the_weights_of_the_last_of_thirty_epochs() -> No
     assert training.validate_every == training.epochs
     assert made(scheme="last").evaluation.restart == 1
     assert made().evaluation.restart is None
+
+
+STEADY = {"training.average": 0.998, "training.schedule": {}}
+CHANGED: dict[str, dict[str, Any]] = {
+    "mclstm-full-gradient": {"training.warmup_gradient": True},
+    "lstm-full-gradient": {"training.warmup_gradient": True},
+    "lstm-dropout": {"model.dropout": 0.4},
+    "mclstm-pet": {"data.pet": {"tmax": "tmax", "tmin": "tmin", "latitude": "gauge_lat"}},
+    "mclstm-tuned": {"model.hidden_size": 32, "training.updates": 2000, **STEADY},
+    "lstm-tuned": STEADY,
+}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+def test_extra_models_change_what_they_say_and_nothing_else(name: str) -> None:
+    usual, other = flat(made(EXTRA[name].kind)), flat(made(name))
+    assert {key: value for key, value in other.items() if value != usual[key]} == CHANGED[name]
+
+
+def test_potential_evapotranspiration_finds_the_latitude_of_the_archive(camels: Path) -> None:
+    series = read_series(made("mclstm-pet", data=camels, basins=("11141280",)), require_target=True)
+    assert 1.0 < float(series["pet"].mean()) < 6.0  # mm/day in California
 
 
 def test_five_of_the_thirty_are_drawn() -> None:

@@ -1,22 +1,24 @@
 """Settings tried on the validation years: how each differs from the experiment's MC-LSTM, and its scores.
 
-    python -m mclstm.experiments.hydrology.trials RUN... > results/hydrology/trials.json
+    python -m mclstm.experiments.hydrology.trials RUN... --results results/hydrology/trials.json
 
-The config of a trial names another test period, so that choosing among trials cannot touch the test years.
+A config of a trial names another test period than the experiment, so that choosing cannot touch the test
+years. Members of the record may stand beside them for comparison, and are marked.
 """
 
-import json
-import sys
+import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mclstm.config import Config, check_config, load_config
+from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
-from mclstm.experiments.hydrology.settings import config_of
-from mclstm.report.results import Row, row
-from mclstm.training import journal
+from mclstm.experiments.hydrology.settings import PERIODS, config_of
+from mclstm.report.results import Row, row, save_results
+from mclstm.training import checkpoint, journal
 from mclstm.training.folder import RunFolder
+from mclstm.training.state import progress_of
 
 __all__ = ["changes", "main", "trial_rows"]
 
@@ -31,14 +33,22 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
     for path in runs:
         run = RunFolder.existing(path)
         config, scores = load_config(run.config), list(validations(run.journal))
+        if not scores:
+            raise ConfigError(f"{path} has not been validated. Give its config periods.validation.")
+        last = run.checkpoints / "last.safetensors"
+        progress = progress_of(last, checkpoint.load(last)[1])
         best = max(scores, key=lambda item: item[1])
         about = {
             "changes": changes(config),
             "seed": config.training.seed,
+            "member": config.model_dump(mode="json")["periods"]["test"] == PERIODS["test"],
+            "updates": progress.update,
+            "finished": progress.finished,
             "best_update": best[0],
             "curve": scores,
         }
-        made.append(row("447 basins, validation", config.name, "validation-nse", [best[1]]) | about)
+        sites = run.read_json(run.manifest)["sites"]
+        made.append(row(f"{sites} basins, validation", config.name, "validation-nse", [best[1]]) | about)
     return made
 
 
@@ -66,11 +76,14 @@ def flat(config: Config) -> Mapping[str, Any]:
     }
 
 
-def main(words: Sequence[str]) -> None:
-    """Print the rows of some runs as JSON."""
-    rows = trial_rows([Path(word) for word in words])
-    print(json.dumps({"experiment": "hydrology-trials", "rows": rows, "claims": []}, indent=1))
+def main(words: Sequence[str] | None = None) -> None:
+    """Write the rows of some runs into a result file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--results", required=True, type=Path)
+    asked = parser.parse_args(words)
+    save_results(asked.results, "hydrology-trials", "paper", trial_rows(asked.runs), 0.0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -15,16 +15,18 @@ def trials_table(rows: Sequence[Row]) -> str:
     """One line a run, the best first: what it changed, its best validation score and its last.
 
     >>> about = {"changes": {"training.average": 0.9}, "seed": 1, "best_update": 5, "value": 0.7}
-    >>> trials_table([about | {"curve": [[5, 0.7], [6, 0.6]]}]).splitlines()[2]
-    '| average: 0.9 |    1 | 0.7000               |         5 | 0.6000 (6) |'
+    >>> more = {"curve": [[5, 0.7], [6, 0.6]], "finished": False, "updates": 7, "member": True}
+    >>> trials_table([about | more]).splitlines()[2]
+    '| average: 0.9 | member 1 | 0.7000               |         5 | 0.6000 (6) | 7, stopped |'
     """
     lines = [
         {
             "changed": in_words(item["changes"]),
-            "seed": item["seed"],
+            "seed": f"{'member ' * item['member']}{item['seed']}",
             "best NSE, validation": f"{item['value']:.4f}",
             "at update": item["best_update"],
-            "last": f"{item['curve'][-1][1]:.4f} ({item['curve'][-1][0]})",
+            "last (at)": f"{item['curve'][-1][1]:.4f} ({item['curve'][-1][0]})",
+            "updates": f"{item['updates']}{'' if item['finished'] else ', stopped'}",
         }
         for item in sorted(rows, key=lambda item: -item["value"])
     ]
