@@ -65,8 +65,8 @@ class TrainingConfig(BaseModel):
     """Decay of the weights."""
     average: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of a moving average of the weights that an update leaves; 0.99 averages about 100 updates,
-    and never more than a tenth of those done. The average is what is validated, evaluated and predicted with; 0
-    uses the weights themselves."""
+    and never more than a tenth of those done. The average is what is validated, evaluated and predicted with;
+    0 uses the weights themselves."""
     clip: Annotated[float, Field(gt=0, le=1e9), EXPONENT] | None = 1.0
     """The largest norm of the gradient; null does not clip."""
     loss: Literal["mse", "nse"] = "mse"
