@@ -55,7 +55,7 @@ def evaluated(runs: Sequence[Run], split: str) -> tuple[list[Run], list[str]]:
 
 
 def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Members by the name of their model; those of the experiment, or of two that share it, by their own."""
+    """Members by the name of their model; those of the experiments, or of two that share it, by their own."""
     kinds: dict[str, list[Run]] = {}
     for run in runs:
         kinds.setdefault(json.dumps(essence(run.config), sort_keys=True), []).append(run)
@@ -64,8 +64,8 @@ def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
         require_seeds(members)
         config = members[0].config
         alone = [group[0].config.model.name for group in kinds.values()].count(config.model.name) == 1
-        plain = alone and not config.name.startswith(PREFIX)
-        name = config.model.name if plain else config.name.removeprefix(PREFIX)
+        named = config.name.startswith((PREFIX, f"{config.model.name}-"))
+        name = config.model.name if alone and not named else config.name.removeprefix(PREFIX)
         if name in groups:
             raise ConfigError(
                 f"{groups[name][0].path} and {members[0].path} are both called {name!r} but differ in "
