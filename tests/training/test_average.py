@@ -1,6 +1,7 @@
 """The moving average of the weights: the equation, where it is used, and that a stop does not change it."""
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from mclstm.config import Config, check_config
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.training import checkpoint
 from mclstm.training.average import Average
+from mclstm.training.folder import RunFolder
+from mclstm.training.progress import showing
 from mclstm.training.state import load_weights
 
 DECAY = 0.9
@@ -43,6 +46,10 @@ def config_of(folder: Path) -> Config:
             },
         }
     )  # fmt: skip
+
+
+def trained(path: Path, config: Config, stop: Callable[[], int | None] = lambda: None) -> RunFolder:
+    return pipeline.train_at(path, config, partial(showing, quiet=True), stop)
 
 
 def test_the_average_is_the_equation() -> None:
@@ -85,11 +92,10 @@ def test_the_model_has_its_own_weights_back_whatever_happens() -> None:
 
 def test_a_run_that_was_stopped_ends_with_the_same_average(tmp_path: Path) -> None:
     config, asked = config_of(tmp_path), iter([None, None, 15])
-    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
-    whole = pipeline.train_at(tmp_path / "whole", config, shown, lambda: None)
+    whole = trained(tmp_path / "whole", config)
     with pytest.raises(Interrupted):
-        pipeline.train_at(tmp_path / "parts", config, shown, lambda: next(asked))
-    parts = pipeline.train_at(tmp_path / "parts", config, shown, lambda: None)
+        trained(tmp_path / "parts", config, lambda: next(asked))
+    parts = trained(tmp_path / "parts", config)
     last = [checkpoint.load(run.checkpoints / "last.safetensors")[0] for run in (whole, parts)]
     assert last[0].keys() == last[1].keys()
     assert all(torch.equal(value, last[1][name]) for name, value in last[0].items())
@@ -100,8 +106,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_average(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["best", "last"])
 def test_what_is_evaluated_is_the_average(tmp_path: Path, name: str) -> None:
-    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
-    run = pipeline.train_at(tmp_path / "run", config_of(tmp_path), shown, lambda: None)
+    run = trained(tmp_path / "run", config_of(tmp_path))
     last = checkpoint.load(run.checkpoints / "last.safetensors")[0]
     opened = pipeline.open_run(run.path)
     load_weights(run.checkpoints / f"{name}.safetensors", opened.model, opened.model_hash)
@@ -112,8 +117,7 @@ def test_what_is_evaluated_is_the_average(tmp_path: Path, name: str) -> None:
 
 
 def test_an_average_of_other_weights_is_refused(tmp_path: Path) -> None:
-    shown = lambda total, title: nullcontext(lambda *found: None)  # noqa: E731
-    run = pipeline.train_at(tmp_path / "run", config_of(tmp_path), shown, lambda: None)
+    run = trained(tmp_path / "run", config_of(tmp_path))
     file, opened = run.checkpoints / "last.safetensors", pipeline.open_run(run.path)
     tensors, about = checkpoint.load(file)
     dropped = next(name for name in tensors if name.startswith("average."))

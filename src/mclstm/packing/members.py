@@ -10,8 +10,7 @@ from mclstm.data.manifest import step_in, units_in
 from mclstm.errors import CheckpointError, ConfigError, DataError
 from mclstm.experiments.hydrology_report.runs import Run, difference, essence, found, require_seeds
 from mclstm.pipeline import Opened, open_run
-from mclstm.training import checkpoint
-from mclstm.training.state import Progress, load_weights, progress_of
+from mclstm.training.state import Progress, load_weights, read_progress
 
 __all__ = ["Member", "members_of"]
 
@@ -53,7 +52,7 @@ def _member(path: Path) -> Member:
     """A run that came to its end, with the weights evaluation uses."""
     run = open_run(path)
     last = run.folder.checkpoints / "last.safetensors"
-    if not last.is_file() or not progress_of(last, checkpoint.load(last)[1]).finished:
+    if not last.is_file() or not read_progress(last).finished:
         raise CheckpointError(f"{path} is not finished. Go on with: mclstm resume {path}")
     progress = load_weights(run.folder.weights(), run.model, run.model_hash)
     about, where = run.folder.read_json(run.folder.manifest), str(run.folder.manifest)

@@ -10,7 +10,7 @@ from mclstm.errors import CheckpointError
 from mclstm.training import checkpoint
 from mclstm.training.average import Average
 
-__all__ = ["Progress", "load_weights", "restore", "save", "save_weights"]
+__all__ = ["Progress", "load_weights", "read_progress", "restore", "save", "save_weights"]
 
 WEIGHTS, AVERAGE = "weights.", "average."
 
@@ -66,6 +66,11 @@ def load_weights(path: Path, model: nn.Module, model_hash: str) -> Progress:
 def save_weights(path: Path, model: nn.Module, progress: Progress, model_hash: str) -> None:
     """Only what prediction needs: a checkpoint that `load_weights` reads and no training can go on from."""
     checkpoint.save(path, weights_of(model), {"model_hash": model_hash, "progress": progress._asdict()})
+
+
+def read_progress(path: Path) -> Progress:
+    """How far the run of a checkpoint has come, whatever its model is."""
+    return progress_of(path, checkpoint.load(path)[1])
 
 
 def progress_of(path: Path, metadata: dict[str, Any]) -> Progress:

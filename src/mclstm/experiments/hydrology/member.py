@@ -16,10 +16,9 @@ from mclstm.evaluation.metrics import score
 from mclstm.experiments.hydrology_report.runs import conserving, difference, essence
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.watch import Watch
-from mclstm.training import checkpoint
 from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
-from mclstm.training.state import progress_of
+from mclstm.training.state import read_progress
 
 __all__ = ["learn", "mass_errors"]
 
@@ -64,7 +63,7 @@ def require_same(run: RunFolder, wanted: Config) -> None:
 def finished(run: RunFolder) -> bool:
     """Whether a run has come to its end."""
     last = run.checkpoints / "last.safetensors"
-    return last.is_file() and progress_of(last, checkpoint.load(last)[1]).finished
+    return last.is_file() and read_progress(last).finished
 
 
 def shown(watch: Watch) -> Callable[[int, str], Any]:
@@ -83,7 +82,7 @@ def outcome(run: RunFolder) -> Result:
     scores = pd.read_csv(files / "metrics.csv", dtype={"site": str})
     balance = pd.read_csv(files / "mass_balance.csv", dtype={"site": str})
     weights = run.weights()
-    progress = progress_of(weights, checkpoint.load(weights)[1])
+    progress = read_progress(weights)
     return {
         "conserving": conserving(config),
         "updates": progress.update,

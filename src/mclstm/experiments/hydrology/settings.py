@@ -81,6 +81,7 @@ class Extra(NamedTuple):
     data: Mapping[str, Any] = {}
 
 
+# So high a share that the average is of the last tenth of the updates, see training/average.py.
 STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
 EXTRA: dict[str, Extra] = {
     "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),

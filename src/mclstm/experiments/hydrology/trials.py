@@ -16,9 +16,9 @@ from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.settings import PERIODS, config_of
 from mclstm.report.results import Row, row, save_results
-from mclstm.training import checkpoint, journal
+from mclstm.training import journal
 from mclstm.training.folder import RunFolder
-from mclstm.training.state import progress_of
+from mclstm.training.state import read_progress
 
 __all__ = ["changes", "main", "trial_rows"]
 
@@ -36,7 +36,7 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
         if not scores:
             raise ConfigError(f"{path} has not been validated. Give its config periods.validation.")
         last = run.checkpoints / "last.safetensors"
-        progress = progress_of(last, checkpoint.load(last)[1])
+        progress = read_progress(last)
         best = max(scores, key=lambda item: item[1])
         about = {
             "changes": changes(config),
