@@ -24,6 +24,24 @@ def frame(rain: list[float] | None = None, temp: list[float] | None = None) -> p
     return pd.DataFrame(columns, DATES)
 
 
+def test_rows_of_one_matrix_are_taken_as_they_are_and_only_those() -> None:
+    def built(rain: np.ndarray, order: list[int]) -> np.ndarray:
+        other = {"temp": np.zeros(5), "flow": np.zeros(5)}
+        tables = [
+            Table(f"{place}", "file", DATES, {"rain": rain[row], **other}) for place, row in enumerate(order)
+        ]
+        return build(tables, ROLES, {}, pd.DataFrame())["rain"].to_numpy()
+
+    rain = np.arange(15.0).reshape(3, 5).copy()
+    assert np.shares_memory(built(rain, [0, 1, 2]), rain)
+    for order in ([2, 1, 0], [0, 1], [1, 1, 1]):
+        found = built(rain, order)
+        assert not np.shares_memory(found, rain)
+        np.testing.assert_array_equal(found, rain[order])
+    wide = np.arange(30.0).reshape(3, 10).copy()
+    np.testing.assert_array_equal(built(wide[:, ::2], [0, 1, 2]), wide[:, ::2])
+
+
 def test_roles_units_and_kinds() -> None:
     static = pd.DataFrame({"area": [3.0]}, index=["A"])
     series = from_frames(

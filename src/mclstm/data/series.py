@@ -33,17 +33,17 @@ def build(
     time, step = _axis(tables)
     sites = [table.site for table in tables]
     dynamic = [name for name in roles.dynamic() if all(name in table.values for table in tables)]
-    values = {name: np.full((len(sites), len(time)), np.nan) for name in dynamic}
-    marks = {name: np.zeros((len(sites), len(time)), dtype=bool) for name in roles.mass}
+    rows, marks = [], {name: np.zeros((len(sites), len(time)), dtype=bool) for name in roles.mass}
     for row, table in enumerate(tables):
         whole = _on_grid(table, step)
         columns, was_missing = filled(whole, roles, missing_mass, missing_aux)
         start = int(time.searchsorted(whole.times[0]))
-        span = slice(start, start + len(whole.times))
-        for name in dynamic:
-            values[name][row, span] = columns[name]
+        rows.append((start, columns))
         for name in roles.mass:
-            marks[name][row, span] = was_missing[name]
+            marks[name][row, start : start + len(whole.times)] = was_missing[name]
+    values = {
+        name: _matrix([(start, columns[name]) for start, columns in rows], len(time)) for name in dynamic
+    }
     series = xr.Dataset(coords={"site": ("site", np.array(sites, dtype=object)), "time": ("time", time)})
     source = _source(tables)
     for name in dynamic:
@@ -86,6 +86,26 @@ def covered(series: xr.Dataset) -> xr.DataArray:
     """Where a site has all its inputs, (site, time) bool: only there can windows lie."""
     present = [np.isfinite(series[name].to_numpy()) for name in names(series, "mass") + names(series, "aux")]
     return xr.DataArray(np.logical_and.reduce(present), dims=BOTH, coords=series.coords)
+
+
+def _matrix(rows: list[tuple[int, np.ndarray]], steps: int) -> np.ndarray:
+    """Columns that begin at a step each, (site, time); NaN where a site has none.
+
+    The cache gives rows of one matrix: it is taken as it is, for new memory costs more than reading did.
+    """
+    one = rows[0][1].base
+    if isinstance(one, np.ndarray) and one.shape == (len(rows), steps) and one.dtype == np.float64:
+        parts = zip(rows, one, strict=True)
+        if all(len(row) == steps and _address(row) == _address(part) for (_, row), part in parts):
+            return one
+    values = np.full((len(rows), steps), np.nan)
+    for place, (start, row) in enumerate(rows):
+        values[place, start : start + len(row)] = row
+    return values
+
+
+def _address(row: np.ndarray) -> tuple[int, tuple[int, ...]]:
+    return row.__array_interface__["data"][0], row.strides
 
 
 def _require_variable(name: str, variable: xr.DataArray) -> None:

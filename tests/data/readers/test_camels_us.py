@@ -94,6 +94,12 @@ def test_cache_gives_the_same_and_notices_a_change(camels: Path, series: xr.Data
     )
 
 
+def test_what_is_done_to_a_series_stays_out_of_the_cache(camels: Path, series: xr.Dataset) -> None:
+    asked = {"mass": ["prcp"], "aux": AUX, "static": STATIC, "target": ["discharge"]}
+    read(camels, **asked)["prcp"].to_numpy()[:] = -1.0
+    xr.testing.assert_identical(series, read(camels, **asked))
+
+
 def test_named_basins_in_their_order(camels: Path) -> None:
     sites = [BASIN, "12010000"]
     some = read(camels, "camels_us/maurer_extended", mass=["prcp"], sites=sites)

@@ -81,6 +81,18 @@ def trials(root: Path) -> str:
     return trials_table(rows) if rows else none("trials.json")
 
 
+def reading(root: Path) -> str:
+    """How long the basins take to read."""
+    rows = {item["setting"]: item for item in read(root, "reading.json")["rows"]}
+    if not rows:
+        return none("reading.json")
+    first, cached = (
+        f"{item['value']:.1f} s ({item['low']:.1f} to {item['high']:.1f}, {item['n']} times)"
+        for item in (rows["first"], rows["cached"])
+    )
+    return f"The first reading takes {first}, a later one {cached}: median and range."
+
+
 def none(name: str) -> str:
     return f"Not measured yet: `{FOLDER}/{name}` does not exist."
 
@@ -102,4 +114,5 @@ HYDROLOGY: dict[str, Callable[[Path], str]] = {
     "hydrology-variants": variants,
     "hydrology-ablation": ablation,
     "hydrology-trials": trials,
+    "hydrology-reading": reading,
 }
