@@ -15,6 +15,7 @@ from torch import nn
 
 from mclstm.config import Config, dump_config, load_config
 from mclstm.config.identity import defining
+from mclstm.data.antecedent import antecedent_names, with_antecedent
 from mclstm.data.evapotranspiration import PET, with_pet
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.readers import read
@@ -215,7 +216,8 @@ def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
 def inputs(config: Config) -> dict[str, list[str]]:
     """The columns of a series by role, those that are computed among the auxiliaries."""
     data = config.data
-    aux = [*data.aux, *(SEASON if data.day_of_year else ()), *([] if data.pet is None else [PET])]
+    aux = [*data.aux, *antecedent_names([*data.mass, *data.aux], data.antecedent)]
+    aux += [*(SEASON if data.day_of_year else ()), *([] if data.pet is None else [PET])]
     return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
 
 
@@ -239,6 +241,7 @@ def read_series(
         missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
         allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
     )  # fmt: skip
+    series = with_antecedent(series, data.antecedent)
     series = with_season(series) if data.day_of_year else series
     series = series if data.pet is None else with_pet(series, **data.pet.model_dump())
     return series.drop_vars(data.only_read)
@@ -283,8 +286,7 @@ def _validation(run: Loaded) -> Callable[[], float] | None:
     period = run.config.periods.pair("validation")
     if period is None:
         return None
-    where = span(run.series, period, "validation")
-    return lambda: median_score(_simulated(run, where, stores=False))
+    return lambda: median_score(_simulated(run, span(run.series, period, "validation"), stores=False))
 
 
 def _simulated(run: Loaded, where: tuple[int, int], stores: bool = True) -> xr.Dataset:

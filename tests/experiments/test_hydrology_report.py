@@ -14,9 +14,10 @@ import yaml
 from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import check_config
+from mclstm.errors import ConfigError
 from mclstm.evaluation.metrics import METRICS, nse
 from mclstm.experiments.hydrology_report.build import Others, build
-from mclstm.experiments.hydrology_report.runs import found, grouped
+from mclstm.experiments.hydrology_report.runs import found, grouped, joined
 from mclstm.experiments.hydrology_report.sites import periods_of
 from support.shared_data import camels_us, shared
 from support.small_run import brook_config, brooks, trained
@@ -117,6 +118,21 @@ def test_claims_are_about_the_model_that_conserves_whatever_folders_are_called(
     assert whole
     assert all(claim.startswith("mclstm-ensemble ") for claim in whole)
     assert f"{training} has not been evaluated on test: left out." in built.notes
+
+
+def test_members_of_several_models_as_one_ensemble(made: Path) -> None:
+    groups = grouped(found([made / "runs" / "camels"]))
+    built = build([made / "runs" / "camels"], Others(together=["all=lstm,mclstm"]), "test")
+    parts = [flows_of(run.path) for runs in groups.values() for run in runs]
+    mean = sum(part["simulated"] for part in parts) / 3
+    scores = built.tables["scores"].set_index(["model", "site"])
+    for site in SITES:
+        expected = nse(mean.sel(site=site).to_numpy(), parts[0]["observed"].sel(site=site).to_numpy())
+        assert scores.loc[("all-ensemble", site), "nse"] == pytest.approx(expected, rel=1e-9)
+    assert not built.conserving["all-ensemble"]
+    for asked in ("all=lstm", "lstm=lstm,mclstm", "all=lstm,gru", "all"):
+        with pytest.raises(ConfigError, match="does not join two models under a new name"):
+            joined(groups, [asked])
 
 
 def test_the_page_names_models_notes_and_figures(made: Path) -> None:

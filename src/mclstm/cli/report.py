@@ -24,6 +24,9 @@ def report(
     data: Annotated[
         Path | None, typer.Option(help="where the data lies now [default: as the runs say]")
     ] = None,
+    together: Annotated[
+        list[str] | None, typer.Option(help="name=model,model: their members as one more ensemble; repeat")
+    ] = None,
     out: Annotated[Path, typer.Option(help="folder for the page, the tables and the figures")] = Path(
         "report"
     ),
@@ -37,7 +40,7 @@ def report(
     from mclstm.report.hydrology.rows import update_results
     from mclstm.report.hydrology.table import comparison_table
 
-    built = build(runs, Others(benchmarks, simulations, snow, data), split)
+    built = build(runs, Others(benchmarks, simulations, snow, data, together or ()), split)
     written = write(built, out)
     if results is not None:
         update_results(results, built.rows, built.claims)

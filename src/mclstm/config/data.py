@@ -74,6 +74,8 @@ class DataConfig(BaseModel):
     """Numbers that stand for a missing value, for example -999."""
     day_of_year: bool = False
     """Add the sine and cosine of the season as auxiliaries."""
+    antecedent: Annotated[list[Annotated[int, Field(ge=2, le=100_000)]], Field(max_length=20)] = []
+    """Add the means of mass and auxiliaries over so many steps, for example [30, 90], as auxiliaries."""
     pet: PETConfig | None = None
     """Add potential evapotranspiration, computed from temperatures and latitude, as the auxiliary pet."""
 

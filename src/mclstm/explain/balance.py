@@ -54,8 +54,11 @@ def _years(flows: xr.Dataset) -> float:
 def mean_balance(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The balance of an ensemble: every term is the mean of its members' and the terms still add up.
 
-    The relative error is the largest of the members, because means would hide it.
+    The relative error is the largest of the members, because means would hide it. Terms that a member does
+    not have, such as the stores of an LSTM, the ensemble does not have either.
     """
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    tables = [table[shared] for table in tables]
     mean = sum(tables[1:], start=tables[0]) / len(tables)
     if "relative error" in mean:
         mean["relative error"] = pd.concat([t["relative error"] for t in tables], axis=1).max(axis=1)

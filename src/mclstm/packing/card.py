@@ -117,12 +117,15 @@ def card(about: Mapping[str, Any]) -> str:
 
 def _computed(columns: Mapping[str, Any]) -> str:
     """What need not be given, because it follows from the rest."""
-    season = " The time of the year is computed from the dates." if columns["day_of_year"] else ""
+    text = " The time of the year is computed from the dates." if columns["day_of_year"] else ""
+    if columns.get("antecedent"):
+        steps = ", ".join(map(str, columns["antecedent"]))
+        text += f" Means of mass and auxiliaries over {steps} steps are computed: give it so much before."
     if columns.get("pet") is None:
-        return season
+        return text
     latitude = columns["pet"]["latitude"]
     place = f"the attribute {safe(latitude)}" if isinstance(latitude, str) else f"the latitude {latitude:g}"
-    return f"{season} Potential evapotranspiration is computed from temperatures and {place}."
+    return f"{text} Potential evapotranspiration is computed from temperatures and {place}."
 
 
 def _inputs(about: Mapping[str, Any]) -> pd.DataFrame:

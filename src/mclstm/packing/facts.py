@@ -20,7 +20,7 @@ from mclstm.training.journal import without_nan
 __all__ = ["described"]
 
 # What a config says of the model; the rest of its section describes files on somebody's machine.
-KEPT = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_mass", "missing_aux")
+KEPT = ("mass", "aux", "static", "target", "day_of_year", "antecedent", "pet", "missing_mass", "missing_aux")
 OWN = {"model": ("backend",), "training": ("seed", "threads", "checkpoint_every")}
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 

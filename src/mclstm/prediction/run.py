@@ -10,6 +10,7 @@ import xarray as xr
 
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
+from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import together
 from mclstm.evaluation.simulate import simulate
 from mclstm.models.output import State
@@ -46,6 +47,11 @@ def predict(
 def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> Predicted:
     """As `predict`, with the state still to be kept: after the predictions are safe, not before."""
     trained, source = opened(path), data if isinstance(data, Source) else Source(data)
+    if state_in is not None and trained.config.data.antecedent:
+        raise ConfigError(
+            f"{path} sees means of what came before (data.antecedent), which a saved state does not hold. "
+            "Leave out --state-in and give it the whole record."
+        )
     series = series_for(trained, source)
     require_step(series, trained.step, source.path)
     step = trained.step or series.attrs["step"]  # a single row has none of its own

@@ -16,6 +16,7 @@ import xarray as xr
 from mclstm.config import Config, DataConfig
 from mclstm.config.load import checked, unshared
 from mclstm.config.source import Place, read_yaml
+from mclstm.data.antecedent import antecedent_names
 from mclstm.data.guess import listed
 from mclstm.data.readers import require_units
 from mclstm.errors import ConfigError, DataError, MissingColumnError
@@ -76,6 +77,8 @@ def series_for(trained: Trained, source: Source) -> xr.Dataset:
         raise DataError(f"{_need(trained, ours)}, but {error} Name yours in a file for --columns.") from error
     renamed = {their: name for name, their in theirs.items() if their != name}
     renamed |= {f"{their}_filled": f"{name}_filled" for their, name in renamed.items() if name in data.mass}
+    means = (antecedent_names(names, data.antecedent) for names in (renamed, renamed.values()))
+    renamed |= dict(zip(*means, strict=True))
     return series.rename({their: name for their, name in renamed.items() if their in series})
 
 

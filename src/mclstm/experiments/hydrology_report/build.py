@@ -16,7 +16,7 @@ from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scor
 from mclstm.evaluation.simulations import simulations
 from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.cycle import cycles_of, together
-from mclstm.experiments.hydrology_report.runs import Run, conserving, evaluated, found, grouped
+from mclstm.experiments.hydrology_report.runs import Run, conserving, evaluated, found, grouped, joined
 from mclstm.experiments.hydrology_report.sites import PET, attributes
 from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
 from mclstm.explain.balance import long_term, mean_balance, water_balance
@@ -48,6 +48,7 @@ class Others(NamedTuple):
     simulations: Path | None = None
     snow: Path | None = None
     data: Path | None = None
+    together: Sequence[str] = ()  # "name=model,model": their members as one more ensemble
 
 
 class Built(NamedTuple):
@@ -64,7 +65,9 @@ class Built(NamedTuple):
 def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     """Compare the models of some runs with each other and with what `others` names."""
     runs, left_out = evaluated(found(paths), split)
-    groups = [group(name, members, split) for name, members in grouped(runs).items()]
+    alike = grouped(runs)
+    mixed = joined(alike, others.together)
+    groups = [group(name, members, split) for name, members in {**alike, **mixed}.items()]
     # The first is what the claims are about: a model that conserves, the one with most members.
     groups.sort(key=lambda item: (not item.scores[0].conserving, -len(item.runs)))
     for other in groups[1:]:
@@ -96,7 +99,9 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
         figures |= drawn
         notes += said
     if others.snow is not None:
-        added, more, drawn, said = with_land(groups, others.snow, others.data, split)
+        # What a cell means is asked of one model, not of several together.
+        simple = [item for item in groups if item.name in alike]
+        added, more, drawn, said = with_land(simple, others.snow, others.data, split)
         rows += added
         tables |= more
         figures |= drawn
@@ -113,7 +118,7 @@ def group(name: str, runs: list[Run], split: str) -> Group:
         pd.read_csv(run.path / "evaluation" / split / "mass_balance.csv", dtype={"site": str}) for run in runs
     ]
     parts = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
-    scores = scored(name, members, conserving(runs[0].config))
+    scores = scored(name, members, all(conserving(run.config) for run in runs))
     return Group(name, runs, scores, averaged(members), mean_balance(parts))
 
 

@@ -1,14 +1,14 @@
 """Which runs are members of one model: those that differ in their seed and in nothing that matters."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mclstm.config import Config, load_config
 from mclstm.errors import CheckpointError, ConfigError
 
-__all__ = ["Run", "conserving", "evaluated", "found", "grouped"]
+__all__ = ["Run", "conserving", "evaluated", "found", "grouped", "joined"]
 
 PREFIX = "hydrology-"  # of the names of the experiment's runs; a table about hydrology need not say it
 # What may differ between members, by section; everything else defines the model.
@@ -73,6 +73,22 @@ def grouped(runs: Sequence[Run]) -> dict[str, list[Run]]:
             )
         groups[name] = members
     return groups
+
+
+def joined(groups: Mapping[str, list[Run]], together: Sequence[str]) -> dict[str, list[Run]]:
+    """The members of several models as one ensemble, by what was asked: "name=model,model"."""
+    made = {}
+    for asked in together:
+        name, _, listed = asked.partition("=")
+        parts = listed.split(",")
+        unknown = [part for part in parts if part not in groups]
+        if not name or name in groups or name in made or unknown or len(parts) < 2:
+            raise ConfigError(
+                f"--together {asked} does not join two models under a new name. Write name=model,model "
+                f"with some of {', '.join(groups)}."
+            )
+        made[name] = [run for part in dict.fromkeys(parts) for run in groups[part]]
+    return made
 
 
 def essence(config: Config) -> dict[str, Any]:
