@@ -62,6 +62,25 @@ def test_from_a_config_to_a_packed_model_and_other_names(tmp_path: Path) -> None
     np.testing.assert_array_equal(predict(tmp_path / "packed", theirs)["simulated"], whole["simulated"])
 
 
+def test_models_with_and_without_it_predict_as_one_ensemble(tmp_path: Path) -> None:
+    raw, alone = brook_config(brook(tmp_path / "brook.csv"), updates=2), []
+    for name, steps in (("plain", []), ("wet", [3, 9])):
+        raw["data"]["antecedent"] = steps
+        run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
+        pipeline.evaluate(run, figures=False)
+        pack([run], tmp_path / "both" / name)
+        alone.append(predict(run, raw["data"]["path"]))
+    found = predict(tmp_path / "both", raw["data"]["path"])
+    mean = (alone[0]["simulated"] + alone[1]["simulated"]) / 2
+    np.testing.assert_allclose(found["simulated"], mean, rtol=1e-6)
+    stored = sum(part["storage"].sum("cell") for part in alone) / 2
+    np.testing.assert_allclose(found["storage"].sum("cell"), stored, rtol=1e-5)
+    assert found.attrs["members"] == 2
+    for states in ({"state_in": tmp_path / "s"}, {"state_out": tmp_path / "s"}):
+        with pytest.raises(ConfigError, match="holds several models"):
+            predict(tmp_path / "both", raw["data"]["path"], **states)
+
+
 def test_a_saved_state_does_not_hold_it(tmp_path: Path) -> None:
     raw = brook_config(brook(tmp_path / "brook.csv"), updates=2)
     raw["data"]["antecedent"] = [3]

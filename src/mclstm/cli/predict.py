@@ -12,7 +12,7 @@ __all__ = ["predict"]
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="folder of the run, or of a packed model")],
+    run: Annotated[Path, typer.Argument(help="folder of the run, of a packed model, or of several")],
     data: Annotated[
         Path, typer.Option(help="file or folder with the columns the model needs; targets may be absent")
     ],

@@ -17,7 +17,7 @@ from mclstm.models.output import State
 from mclstm.pipeline import counted
 from mclstm.prediction.source import Source, series_for
 from mclstm.prediction.states import Saved, load_state, save_state, sites_of
-from mclstm.prediction.trained import Trained, opened
+from mclstm.prediction.trained import Trained, opened, packs_in
 
 __all__ = ["Predicted", "predict", "predicted"]
 
@@ -34,7 +34,8 @@ def predict(
 ) -> xr.Dataset:
     """Run a trained model over all of `data`; with a saved state it goes on where that state was taken.
 
-    path: a run, or a packed model, of which every member simulates and the mean is the prediction.
+    path: a run, or a packed model, of which every member simulates and the mean is the prediction; or a
+    folder of packed models, whose members are one ensemble.
     Two halves equal one whole: predicting a first file with `state_out` and the next with `state_in` gives
     the numbers of predicting both as one. Without a state the stores begin as the model's start says.
     """
@@ -46,20 +47,22 @@ def predict(
 
 def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> Predicted:
     """As `predict`, with the state still to be kept: after the predictions are safe, not before."""
-    trained, source = opened(path), data if isinstance(data, Source) else Source(data)
+    source, folders = data if isinstance(data, Source) else Source(data), packs_in(path)
+    if len(folders) > 1:
+        return _several(path, folders, source, state_in)
+    trained = opened(folders[0])
     if state_in is not None and trained.config.data.antecedent:
         raise ConfigError(
             f"{path} sees means of what came before (data.antecedent), which a saved state does not hold. "
             "Leave out --state-in and give it the whole record."
         )
-    series = series_for(trained, source)
-    require_step(series, trained.step, source.path)
+    series, prepared = _prepared(trained, source)
     step = trained.step or series.attrs["step"]  # a single row has none of its own
-    prepared = tensors(series, trained.moments, torch.float32)
     sites = sites_of(series, prepared.covered)
     before = None if state_in is None else load_state(state_in, trained, sites, step)
     after: dict[str, State] = {}
-    predictions = together(_each(trained, prepared, series, before, after))
+    alone = len(trained.members) == 1
+    predictions = together(_each(trained, prepared, series, before, after, cells=alone))
     dates = [None] * len(sites) if before is None else before.dates
     dates = [date if site.last is None else site.last for site, date in zip(sites, dates, strict=True)]
     keep = partial(
@@ -72,15 +75,45 @@ def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> P
     return Predicted(predictions, keep)
 
 
+def _several(path: Path, folders: list[Path], source: Source, state_in: Path | None) -> Predicted:
+    """The members of all packed models in a folder as one ensemble."""
+
+    def no_state(_: Path) -> None:
+        raise ConfigError(
+            f"{path} holds several models, whose stores have no file of states. Take one of them."
+        )
+
+    def simulations() -> Iterator[xr.Dataset]:
+        for folder in folders:
+            trained = opened(folder)
+            series, prepared = _prepared(trained, source)
+            yield from _each(trained, prepared, series, None, {}, cells=False)
+
+    if state_in is not None:
+        no_state(state_in)
+    return Predicted(together(simulations()), no_state)
+
+
+def _prepared(trained: Trained, source: Source) -> tuple[xr.Dataset, Tensors]:
+    series = series_for(trained, source)
+    require_step(series, trained.step, source.path)
+    return series, tensors(series, trained.moments, torch.float32)
+
+
 def _each(
-    trained: Trained, prepared: Tensors, series: xr.Dataset, before: Saved | None, after: dict[str, State]
+    trained: Trained,
+    prepared: Tensors,
+    series: xr.Dataset,
+    before: Saved | None,
+    after: dict[str, State],
+    *,
+    cells: bool,
 ) -> Iterator[xr.Dataset]:
     """The members' simulations one by one, for many would fill the memory; their states go into `after`."""
     for name, model in trained.members.items():
         done = simulate(
             model, prepared, series, (0, series.sizes["time"]), warmup=0,
-            state=None if before is None else before.states[name], target_units=trained.units,
-            cells=len(trained.members) == 1,
+            state=None if before is None else before.states[name], target_units=trained.units, cells=cells,
         )  # fmt: skip
         after[name] = done.state
         yield counted(trained.config, done.predictions)

@@ -16,7 +16,7 @@ from mclstm.pipeline import build, inputs, open_run
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
-__all__ = ["Trained", "opened"]
+__all__ = ["Trained", "opened", "packs_in"]
 
 MOST_MEMBERS = 1000
 DAMAGED = "Copy the folder again, or pack the runs again with mclstm pack."
@@ -32,6 +32,12 @@ class Trained:
     model_hash: str
     step: str  # of the training data; empty where an old run does not say
     units: dict[str, str]  # of every column the model was trained on
+
+
+def packs_in(path: Path) -> list[Path]:
+    """The packed models in a folder that holds several, such as two kinds of one ensemble; else the path."""
+    inside = [] if (path / MODEL).is_file() else sorted(file.parent for file in path.glob(f"*/{MODEL}"))
+    return inside or [path]
 
 
 def opened(path: Path) -> Trained:

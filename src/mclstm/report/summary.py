@@ -57,7 +57,10 @@ LINES = (
     ),
     *(
         Line(f"447 basins, median NSE: {model}", "hydrology", "447 basins", model, "nse", exact)
-        for kind in ("mclstm", "mclstm-tuned", "lstm", "lstm-tuned")
+        for kind in (
+            *("mclstm", "mclstm-tuned", "mclstm-small-batches", "mclstm-antecedent", "mclstm-mixed"),
+            *("lstm", "lstm-tuned"),
+        )
         for model in (kind, f"{kind}-ensemble")
     ),
 )
