@@ -29,7 +29,7 @@ def table(root: Path) -> str:
 def tests(root: Path) -> str:
     """Wilcoxon's tests of our MC-LSTM against every other model, and the claims about all of them."""
     claims = read(root)["claims"]
-    for subject in ("mclstm-ensemble", "mclstm-tuned-ensemble", "mclstm"):
+    for subject in ("mclstm-ensemble", "mclstm-mixed-ensemble", "mclstm-tuned-ensemble", "mclstm"):
         if any(claim["claim"].startswith(f"{subject} is better than") for claim in claims):
             whole = [
                 c for c in claims if " than every " in c["claim"] and c["claim"].startswith(f"{subject} ")
@@ -81,6 +81,18 @@ def trials(root: Path) -> str:
     return trials_table(rows) if rows else none("trials.json")
 
 
+def validation(root: Path) -> str:
+    """What ensembles score in the validation years, by which they were chosen."""
+    found = read(root, "validation.json")["rows"]
+    rows = [row for row in found if row["metric"] == "nse" and row["model"].startswith("mclstm")]
+    lines = ["| | members | median NSE, validation |", "|---|---|---|"]
+    lines += [
+        f"| {label(row['model'])} | {row['n']} | {row['value']:.3f} |"
+        for row in sorted(rows, key=lambda row: -row["value"])
+    ]
+    return "\n".join(lines) if rows else none("validation.json")
+
+
 def reading(root: Path) -> str:
     """How long the basins take to read."""
     rows = {item["setting"]: item for item in read(root, "reading.json")["rows"]}
@@ -114,5 +126,6 @@ HYDROLOGY: dict[str, Callable[[Path], str]] = {
     "hydrology-variants": variants,
     "hydrology-ablation": ablation,
     "hydrology-trials": trials,
+    "hydrology-validation": validation,
     "hydrology-reading": reading,
 }

@@ -1,6 +1,7 @@
 """What the paper prints of its hydrology experiment, and when its numbers may stand beside others."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -37,6 +38,11 @@ SEEDS: dict[str, tuple[tuple[float, float], ...]] = {
 }
 CLAIM = 0.025  # its p that MC-LSTM is better than all other models in FHV
 LABELS = {
+    "mclstm-mixed-ensemble": "MC-LSTM mixed, ensemble", "mclstm-mixed": "MC-LSTM mixed, single",
+    "mclstm-antecedent-ensemble": "MC-LSTM antecedent, ensemble",
+    "mclstm-antecedent": "MC-LSTM antecedent, single",
+    "mclstm-small-batches-ensemble": "MC-LSTM small batches, ensemble",
+    "mclstm-small-batches": "MC-LSTM small batches, single",
     "mclstm-tuned-ensemble": "MC-LSTM tuned, ensemble", "mclstm-tuned": "MC-LSTM tuned, single",
     "mclstm-ensemble": "MC-LSTM ensemble", "mclstm": "MC-LSTM single",
     "lstm-tuned-ensemble": "LSTM tuned, ensemble", "lstm-tuned": "LSTM tuned, single",
@@ -75,7 +81,7 @@ def paper_value(model: str, metric: str) -> float | None:
     """
     if metric not in METRICS:
         return None
-    at, model = METRICS.index(metric), model.replace("-tuned", "")
+    at, model = METRICS.index(metric), re.sub("-(tuned|small-batches|antecedent|mixed)", "", model)
     if model in PAPER:
         return PAPER[model][3 * at]
     return SEEDS[model][at][0] if model in SEEDS else None
