@@ -1,5 +1,6 @@
 """Means of what came before: by pandas, in a series, and through a run to a prediction with other names."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -76,15 +77,48 @@ def test_models_with_and_without_it_predict_as_one_ensemble(tmp_path: Path) -> N
     stored = sum(part["storage"].sum("cell") for part in alone) / 2
     np.testing.assert_allclose(found["storage"].sum("cell"), stored, rtol=1e-5)
     assert found.attrs["members"] == 2
+    (tmp_path / "names.yaml").write_text("columns: {temperature: warmth}\n")
+    frame = pd.read_csv(tmp_path / "brook.csv").rename(columns={"temperature": "warmth"})
+    frame.to_csv(tmp_path / "theirs.csv", index=False)
+    theirs = predict(
+        tmp_path / "both", Source(str(tmp_path / "theirs.csv"), "csv", None, tmp_path / "names.yaml")
+    )
+    np.testing.assert_array_equal(theirs["simulated"], found["simulated"])
+    shutil.copytree(tmp_path / "both" / "wet", tmp_path / "both" / "again")
+    with pytest.raises(ConfigError, match=r"holds member-0 of .*again again"):
+        predict(tmp_path / "both", raw["data"]["path"])
+    shutil.rmtree(tmp_path / "both" / "again")
     for states in ({"state_in": tmp_path / "s"}, {"state_out": tmp_path / "s"}):
         with pytest.raises(ConfigError, match="holds several models"):
             predict(tmp_path / "both", raw["data"]["path"], **states)
+
+
+def test_models_that_predict_other_things_are_no_ensemble(tmp_path: Path) -> None:
+    raw = brook_config(brook(tmp_path / "brook.csv"), updates=2)
+    for name, model in (("stores", raw["model"]), ("none", {"name": "lstm", "hidden_size": 3})):
+        run = pipeline.train(check_config(raw | {"model": model}), tmp_path / "runs", quiet=True).path
+        pipeline.evaluate(run, figures=False)
+        pack([run], tmp_path / "both" / name)
+    with pytest.raises(ConfigError, match="Predict with each alone"):
+        predict(tmp_path / "both", raw["data"]["path"])
+    shutil.copytree(tmp_path / "both" / "none", run / "packed")
+    np.testing.assert_array_equal(
+        predict(run, raw["data"]["path"])["simulated"],
+        predict(tmp_path / "both" / "none", raw["data"]["path"])["simulated"],
+    )
 
 
 def test_a_saved_state_does_not_hold_it(tmp_path: Path) -> None:
     raw = brook_config(brook(tmp_path / "brook.csv"), updates=2)
     raw["data"]["antecedent"] = [3]
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
-    predict(run, raw["data"]["path"], state_out=tmp_path / "state")
-    with pytest.raises(ConfigError, match="give it the whole record"):
-        predict(run, raw["data"]["path"], state_in=tmp_path / "state")
+    for states in ({"state_in": tmp_path / "state"}, {"state_out": tmp_path / "state"}):
+        with pytest.raises(ConfigError, match="give it the whole record"):
+            predict(run, raw["data"]["path"], **states)
+
+
+def test_a_number_of_steps_twice_is_refused(tmp_path: Path) -> None:
+    raw = brook_config(brook(tmp_path / "brook.csv"))
+    raw["data"]["antecedent"] = [3, 3]
+    with pytest.raises(ConfigError, match="names 3 twice"):
+        check_config(raw)

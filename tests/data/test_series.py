@@ -158,3 +158,11 @@ def test_other_forms_are_refused(name: str) -> None:
     assert require_series(series) is series
     with pytest.raises(DataError):
         require_series(CHANGES[name](series))
+
+
+def test_a_series_is_not_the_users_table() -> None:
+    table = pd.DataFrame({"rain": np.arange(5.0)}, DATES)
+    table["temp"], table["flow"] = 1.0, 2.0  # blocks of their own
+    series = from_frames({"A": table}, ROLES)
+    for name in ("rain", "temp", "flow"):
+        assert not np.shares_memory(series[name].to_numpy(), table[name].to_numpy())

@@ -36,13 +36,29 @@ def residual(backend: str, form: str, lengths: list[int] | None = None, batch: i
 
 
 @pytest.mark.parametrize("batch", [1, 3, 20])
-@pytest.mark.parametrize("form", ["dynamic", "static", "identity"])
+@pytest.mark.parametrize("form", ["dynamic", "static"])
 def test_ten_years_close(form: str, batch: int) -> None:
     assert residual("native", form, batch=batch) < 1
 
 
 def test_padding_keeps_what_is_stored() -> None:
     assert residual("native", "dynamic", [DAYS, DAYS // 2, DAYS - 1]) < 1
+
+
+def test_small_cells_keep_their_value() -> None:
+    torch.manual_seed(2)
+    layer = MCLSTM(
+        1, 4, 24, redistribution="dynamic", redistribution_norm="relu", stay=0.999, output_bias=-9.0,
+        backend="native",
+    )  # fmt: skip
+    x, a = torch.rand(DAYS, 3, 1) * 1e-3, torch.randn(DAYS, 3, 4)
+    c0 = torch.logspace(3.1, -4, 24).expand(3, -1).contiguous()
+    with torch.no_grad():
+        found = layer.trajectory(x, a, c0)[1].double()
+        layer.backend = "reference"
+        exact = layer.double().trajectory(x.double(), a.double(), c0.double())[1]
+    # A 4096th a step at most, and that only while a cell is so small that the rounding of others is much.
+    assert ((found - exact).abs() / exact).max() < 8 / 4096
 
 
 def test_rounding_alone_would_not() -> None:

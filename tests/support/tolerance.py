@@ -10,14 +10,9 @@ __all__ = ["assert_close"]
 def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
     """Largest error of each tensor, relative to its largest value.
 
-    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them. Of the
-    cells it is relative to all a sample holds: the kernel gives what a step's rounding lost to one of them.
+    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them.
     """
-    sizes = {
-        name: (value.abs().sum(dim=-1) if name == "c" else value.abs()).max().item()
-        for name, value in exact.items()
-        if value.numel() > 0
-    }
+    sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
     floor = 0.1 * max(sizes.values())
     return {
         name: (found[name].double() - exact[name]).abs().max().item() / max(size, floor)
@@ -26,13 +21,20 @@ def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, floa
     }
 
 
-def assert_close(found: Results, exact: Results, own: Results, eps: float, steps: int) -> float:
-    """The largest error / bound; `own` is what the reference makes of the problem in the same precision."""
+def assert_close(
+    found: Results, exact: Results, own: Results, eps: float, steps: int, *, settles: bool
+) -> float:
+    """The largest error / bound; `own` is what the reference makes of the problem in the same precision.
+
+    settles: what a step's rounding took from all cells together is given to one of them
+    """
+    c = exact.forward["c"].abs()
+    given = eps * (c.sum(dim=-1).max() / c.max()).item() if settles and c.numel() and c.max() > 0 else 0.0
     worst = 0.0
     for part, factor in ((0, 8.0), (1, 64.0)):
         theirs = errors(own[part], exact[part])
         for name, error in errors(found[part], exact[part]).items():
-            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name])
+            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name]) + given * (name == "c")
             assert error <= bound, f"{name}: {error:.2e} > {bound:.2e}"
             worst = max(worst, error / bound)
     return worst

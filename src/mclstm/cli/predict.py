@@ -39,7 +39,7 @@ def predict(
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
     source = Source(str(data), reader, None if attributes is None else str(attributes), columns)
-    predictions, keep_state = predicted(run, source, state_in)
+    predictions, keep_state = predicted(run, source, state_in, keeps=state_out is not None)
     # A packed model is shared and may be read-only; a run is its owner's.
     home = run if (run / "config.yaml").is_file() else Path()
     target = out or home / "predictions" / f"{slug(data.stem)}.nc"

@@ -4,9 +4,9 @@ from datetime import datetime
 from itertools import combinations
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from mclstm.config.values import EXPONENT, READER, RULES, Column, Columns, Period, after
+from mclstm.config.values import EXPONENT, READER, RULES, Column, Columns, Period, after, without_doubles
 
 __all__ = ["DataConfig", "PETConfig", "PeriodsConfig"]
 
@@ -74,7 +74,11 @@ class DataConfig(BaseModel):
     """Numbers that stand for a missing value, for example -999."""
     day_of_year: bool = False
     """Add the sine and cosine of the season as auxiliaries."""
-    antecedent: Annotated[list[Annotated[int, Field(ge=2, le=100_000)]], Field(max_length=20)] = []
+    antecedent: Annotated[
+        list[Annotated[int, Field(ge=2, le=100_000)]],
+        Field(max_length=20),
+        AfterValidator(without_doubles),
+    ] = []
     """Add the means of mass and auxiliaries over so many steps, for example [30, 90], as auxiliaries."""
     pet: PETConfig | None = None
     """Add potential evapotranspiration, computed from temperatures and latitude, as the auxiliary pet."""

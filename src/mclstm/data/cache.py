@@ -16,7 +16,7 @@ import xarray as xr
 
 from mclstm.data.tables import Table, trimmed
 
-__all__ = ["fetch", "folder", "key", "store"]
+__all__ = ["cores", "fetch", "folder", "key", "store"]
 
 VERSION = "1"  # raised when the stored form changes
 
@@ -25,6 +25,11 @@ def folder() -> Path:
     """$MCLSTM_CACHE, or ~/.cache/mclstm."""
     named = os.environ.get("MCLSTM_CACHE")
     return Path(named) if named else Path.home() / ".cache" / "mclstm"
+
+
+def cores() -> int:
+    """How many threads can read at once: the cores of this process, where the system says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def key(name: str, what: list[str], files: list[Path]) -> Path:
@@ -45,8 +50,10 @@ def fetch(path: Path, wanted: tuple[str, ...]) -> tuple[list[Table], dict[str, s
             names = [name for name, item in file.items() if item.ndim == 2]
             chosen = [name for name in names if not wanted or name in wanted]
             units = {name: str(file[name].attrs["units"]) for name in chosen}
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                read = pool.map(lambda name: _matrix(path, file[name]), chosen)
+            with ThreadPoolExecutor(cores()) as pool:
+                read = pool.map(
+                    lambda name: _matrix(path, file[name], (len(sites), len(time["time"]))), chosen
+                )
                 values = dict(zip(chosen, read, strict=True))
         index = pd.DatetimeIndex(time["time"].to_numpy()).as_unit("ns")
     except Exception:
@@ -60,10 +67,8 @@ def fetch(path: Path, wanted: tuple[str, ...]) -> tuple[list[Table], dict[str, s
 
 def store(path: Path, tables: list[Table], units: dict[str, str]) -> None:
     """Keep tables with the same columns; an archive too odd or a disk too full is simply not cached."""
-    if (
-        not all(table.times.is_unique and table.times.is_monotonic_increasing for table in tables)
-        or not tables
-    ):
+    plain = all(table.times.is_unique and table.times.is_monotonic_increasing for table in tables)
+    if not tables or not plain or any(table.values.keys() != tables[0].values.keys() for table in tables):
         return
     draft = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -74,16 +79,20 @@ def store(path: Path, tables: list[Table], units: dict[str, str]) -> None:
         draft.replace(path)
         _forget_older(path)
     except OSError:
+        pass
+    finally:
         with contextlib.suppress(OSError):
             draft.unlink()
 
 
-def _matrix(path: Path, variable: h5py.Dataset) -> np.ndarray:
+def _matrix(path: Path, variable: h5py.Dataset, shape: tuple[int, int]) -> np.ndarray:
     """A variable straight from where it lies in the file, so that threads can read at the same time.
 
     A map of the file would be quicker still, and a crash without a word where somebody shortens the file.
     """
-    matrix = np.empty(variable.shape, variable.dtype)
+    if variable.dtype != np.float64 or variable.shape != shape:
+        raise ValueError(f"{variable.name} of {path} is not what was stored")
+    matrix = np.empty(shape)
     with path.open("rb") as stream:
         stream.seek(variable.id.get_offset())
         if stream.readinto(matrix.data) != matrix.nbytes:

@@ -94,7 +94,8 @@ def _matrix(rows: list[tuple[int, np.ndarray]], steps: int) -> np.ndarray:
     The cache gives rows of one matrix: it is taken as it is, for new memory costs more than reading did.
     """
     one = rows[0][1].base
-    if isinstance(one, np.ndarray) and one.shape == (len(rows), steps) and one.dtype == np.float64:
+    ours = all(row.flags.writeable for _, row in rows)  # what pandas shows of a user's frame is not
+    if ours and isinstance(one, np.ndarray) and one.shape == (len(rows), steps) and one.dtype == np.float64:
         parts = zip(rows, one, strict=True)
         if all(len(row) == steps and _address(row) == _address(part) for (_, row), part in parts):
             return one

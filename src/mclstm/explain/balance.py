@@ -54,12 +54,17 @@ def _years(flows: xr.Dataset) -> float:
 def mean_balance(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The balance of an ensemble: every term is the mean of its members' and the terms still add up.
 
-    The relative error is the largest of the members, because means would hide it. Terms that a member does
-    not have, such as the stores of an LSTM, the ensemble does not have either.
+    The relative error is the largest of the members, because means would hide it. An outlet that a member
+    does not have let nothing out; where a member has no stores, such as an LSTM, the ensemble has none.
     """
-    shared = [name for name in tables[0] if all(name in table for table in tables)]
-    tables = [table[shared] for table in tables]
+    columns = list(dict.fromkeys(name for table in tables for name in table))
+    if not all("relative error" in table for table in tables):
+        left = [name for name in columns if name == "inflow" or all(name in t for t in tables)]
+        columns = [name for name in left if name not in ("change of storage", "residual")]
+    tables = [table.reindex(columns=columns, fill_value=0.0) for table in tables]
     mean = sum(tables[1:], start=tables[0]) / len(tables)
+    if "residual" not in mean:
+        mean["residual"] = mean["inflow"] - mean.filter(like="left as ").sum(axis=1)
     if "relative error" in mean:
         mean["relative error"] = pd.concat([t["relative error"] for t in tables], axis=1).max(axis=1)
     return mean

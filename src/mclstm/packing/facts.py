@@ -20,7 +20,8 @@ from mclstm.training.journal import without_nan
 __all__ = ["described"]
 
 # What a config says of the model; the rest of its section describes files on somebody's machine.
-KEPT = ("mass", "aux", "static", "target", "day_of_year", "antecedent", "pet", "missing_mass", "missing_aux")
+KEPT = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_mass", "missing_aux")
+LATER = ("antecedent",)
 OWN = {"model": ("backend",), "training": ("seed", "threads", "checkpoint_every")}
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 
@@ -52,7 +53,9 @@ def _config(config: Config) -> dict[str, Any]:
     for section, keys in OWN.items():
         for key in keys:
             raw[section].pop(key, None)
-    return {**raw, "data": {key: raw["data"][key] for key in KEPT}}
+    # A key that older versions do not know stands there only where it changes the model.
+    later = {key: raw["data"][key] for key in LATER if raw["data"][key]}
+    return {**raw, "data": {key: raw["data"][key] for key in KEPT} | later}
 
 
 def _data(member: Member) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Prediction on new data: no observations needed, from a saved state if there is one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +16,9 @@ from mclstm.evaluation.ensemble import together
 from mclstm.evaluation.simulate import simulate
 from mclstm.models.output import State
 from mclstm.pipeline import counted
-from mclstm.prediction.source import Source, series_for
+from mclstm.prediction.source import Source, columns_of, series_for
 from mclstm.prediction.states import Saved, load_state, save_state, sites_of
-from mclstm.prediction.trained import Trained, opened, packs_in
+from mclstm.prediction.trained import Trained, opened, packs_in, require_one_ensemble
 
 __all__ = ["Predicted", "predict", "predicted"]
 
@@ -39,23 +40,29 @@ def predict(
     Two halves equal one whole: predicting a first file with `state_out` and the next with `state_in` gives
     the numbers of predicting both as one. Without a state the stores begin as the model's start says.
     """
-    found = predicted(path, data, state_in)
+    found = predicted(path, data, state_in, keeps=state_out is not None)
     if state_out is not None:
         found.keep_state(state_out)
     return found.predictions
 
 
-def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> Predicted:
-    """As `predict`, with the state still to be kept: after the predictions are safe, not before."""
-    source, folders = data if isinstance(data, Source) else Source(data), packs_in(path)
-    if len(folders) > 1:
-        return _several(path, folders, source, state_in)
-    trained = opened(folders[0])
-    if state_in is not None and trained.config.data.antecedent:
-        raise ConfigError(
-            f"{path} sees means of what came before (data.antecedent), which a saved state does not hold. "
-            "Leave out --state-in and give it the whole record."
-        )
+def predicted(
+    path: Path, data: str | Source, state_in: Path | None = None, *, keeps: bool = False
+) -> Predicted:
+    """As `predict`, with the state still to be kept: after the predictions are safe, not before.
+
+    keeps: whether it will be, which not every model can
+    """
+    source = data if isinstance(data, Source) else Source(data)
+    kinds = {folder: opened(folder) for folder in packs_in(path)}
+    if keeps or state_in is not None:
+        _require_states(path, list(kinds.values()))
+    if len(kinds) > 1:
+        require_one_ensemble(kinds)
+        names = [name for trained in kinds.values() for name in columns_of(trained)]
+        each = (_alone(trained, source, names) for trained in kinds.values())
+        return Predicted(together(chain.from_iterable(each)), lambda _: None)
+    (trained,) = kinds.values()
     series, prepared = _prepared(trained, source)
     step = trained.step or series.attrs["step"]  # a single row has none of its own
     sites = sites_of(series, prepared.covered)
@@ -75,27 +82,27 @@ def predicted(path: Path, data: str | Source, state_in: Path | None = None) -> P
     return Predicted(predictions, keep)
 
 
-def _several(path: Path, folders: list[Path], source: Source, state_in: Path | None) -> Predicted:
-    """The members of all packed models in a folder as one ensemble."""
-
-    def no_state(_: Path) -> None:
+def _require_states(path: Path, kinds: list[Trained]) -> None:
+    """Refuse states of what cannot go on from one."""
+    if len(kinds) > 1:
         raise ConfigError(
-            f"{path} holds several models, whose stores have no file of states. Take one of them."
+            f"{path} holds several models, which have no common file of states. Take one of them."
+        )
+    if kinds[0].config.data.antecedent:
+        raise ConfigError(
+            f"{path} sees means of what came before (data.antecedent), which a saved state does not hold. "
+            "Leave the state out and give it the whole record."
         )
 
-    def simulations() -> Iterator[xr.Dataset]:
-        for folder in folders:
-            trained = opened(folder)
-            series, prepared = _prepared(trained, source)
-            yield from _each(trained, prepared, series, None, {}, cells=False)
 
-    if state_in is not None:
-        no_state(state_in)
-    return Predicted(together(simulations()), no_state)
+def _alone(trained: Trained, source: Source, names: list[str]) -> Iterator[xr.Dataset]:
+    """The members of one of several models; names: the columns that any of them knows."""
+    series, prepared = _prepared(trained, source, names)
+    yield from _each(trained, prepared, series, None, {}, cells=False)
 
 
-def _prepared(trained: Trained, source: Source) -> tuple[xr.Dataset, Tensors]:
-    series = series_for(trained, source)
+def _prepared(trained: Trained, source: Source, names: Sequence[str] = ()) -> tuple[xr.Dataset, Tensors]:
+    series = series_for(trained, source, names)
     require_step(series, trained.step, source.path)
     return series, tensors(series, trained.moments, torch.float32)
 

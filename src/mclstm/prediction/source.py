@@ -7,6 +7,7 @@ A file of columns (YAML) says what is called otherwise, and how the data are wri
     area: area                                                           # km2, or the name of an attribute
 """
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from mclstm.errors import ConfigError, DataError, MissingColumnError
 from mclstm.pipeline import read_series
 from mclstm.prediction.trained import Trained
 
-__all__ = ["Source", "series_for"]
+__all__ = ["Source", "columns_of", "series_for"]
 
 # What a file of columns may say besides the names: keys of the section `data` that describe files.
 FORM = (
@@ -57,14 +58,20 @@ class Given(NamedTuple):
     origins: dict[Place, str]
 
 
-def series_for(trained: Trained, source: Source) -> xr.Dataset:
+def columns_of(trained: Trained) -> list[str]:
+    """The columns a user gives: what is computed from them is not among them."""
+    data = trained.config.data
+    return [*(name for role in ROLES for name in getattr(data, role)), *data.only_read]
+
+
+def series_for(trained: Trained, source: Source, others: Sequence[str] = ()) -> xr.Dataset:
     """The data as a checked series with the model's columns, in the units it was trained in.
 
-    A column that neither its file nor the user gives a unit is taken to be in the model's.
+    A column that neither its file nor the user gives a unit is taken to be in the model's. others: columns
+    that a file of columns may name besides, because another model of the same ensemble has them.
     """
-    data = trained.config.data
-    names = [*(name for role in ROLES for name in getattr(data, role)), *data.only_read]
-    given = Given({}, {}, {}) if source.columns is None else _read(source.columns, names)
+    data, names = trained.config.data, columns_of(trained)
+    given = Given({}, {}, {}) if source.columns is None else _read(source.columns, [*names, *others])
     theirs = {name: given.columns.get(name, name) for name in names}
     config = _config(trained, source, given, theirs)
     wanted = {theirs[name]: trained.units[name] for name in names if trained.units.get(name)}

@@ -1,5 +1,6 @@
 """What can predict: a run, or a packed model with several members; a run is an ensemble of one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ from mclstm.config import Config
 from mclstm.config.load import checked, unshared
 from mclstm.data.manifest import step_in, units_in
 from mclstm.data.scaling import Moment, moments_from_json
-from mclstm.errors import CheckpointError
+from mclstm.errors import CheckpointError, ConfigError
 from mclstm.packing.layout import FORMAT, MODEL, member_file
 from mclstm.pipeline import build, inputs, open_run
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
-__all__ = ["Trained", "opened", "packs_in"]
+__all__ = ["Trained", "opened", "packs_in", "require_one_ensemble"]
 
 MOST_MEMBERS = 1000
 DAMAGED = "Copy the folder again, or pack the runs again with mclstm pack."
@@ -36,8 +37,34 @@ class Trained:
 
 def packs_in(path: Path) -> list[Path]:
     """The packed models in a folder that holds several, such as two kinds of one ensemble; else the path."""
-    inside = [] if (path / MODEL).is_file() else sorted(file.parent for file in path.glob(f"*/{MODEL}"))
-    return inside or [path]
+    if (path / MODEL).is_file() or RunFolder(path).config.is_file():
+        return [path]
+    return sorted(file.parent for file in path.glob(f"*/{MODEL}")) or [path]
+
+
+def require_one_ensemble(kinds: Mapping[Path, Trained]) -> None:
+    """Refuse to average models that predict other things, or one model with itself."""
+    (first, one), *rest = kinds.items()
+    seen = {(one.model_hash, name): first for name in one.members}
+    for folder, other in rest:
+        if _predicts(one) != _predicts(other):
+            raise ConfigError(
+                f"{first} and {folder} do not predict the same targets in the same units and steps from the "
+                "same kind of stores. Predict with each alone."
+            )
+        for name in other.members:
+            if (other.model_hash, name) in seen:
+                raise ConfigError(
+                    f"{folder} holds {name} of {seen[other.model_hash, name]} again. Remove one."
+                )
+            seen[other.model_hash, name] = folder
+
+
+def _predicts(trained: Trained) -> tuple[Any, ...]:
+    """What must be the same in models whose simulations and ledgers are averaged."""
+    model, data = trained.config.model, trained.config.data
+    outlets = model.model_dump(include={"name", "head", "trash_cell", "evapotranspiration", "input_scaling"})
+    return tuple(data.target), [trained.units.get(name) for name in data.target], trained.step, outlets
 
 
 def opened(path: Path) -> Trained:

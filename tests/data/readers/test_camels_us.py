@@ -1,7 +1,9 @@
 """CAMELS-US on real data, against numbers computed by hand from the raw lines."""
 
+import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -98,6 +100,28 @@ def test_what_is_done_to_a_series_stays_out_of_the_cache(camels: Path, series: x
     asked = {"mass": ["prcp"], "aux": AUX, "static": STATIC, "target": ["discharge"]}
     read(camels, **asked)["prcp"].to_numpy()[:] = -1.0
     xr.testing.assert_identical(series, read(camels, **asked))
+
+
+def test_a_cache_of_something_else_is_not_used(camels: Path, series: xr.Dataset) -> None:
+    read(camels, mass=["prcp"], aux=AUX, static=STATIC, target=["discharge"])
+    kept = max(cache.folder().glob("camels_us-*.nc"), key=lambda file: file.stat().st_size)
+    with h5py.File(kept, "r+") as file:
+        del file["prcp"]
+        file["prcp"] = np.array([["a", "b"]], dtype=h5py.string_dtype())
+    xr.testing.assert_identical(
+        series, read(camels, mass=["prcp"], aux=AUX, static=STATIC, target=["discharge"])
+    )
+
+
+def test_a_basin_without_a_gauge_can_be_read_for_prediction(camels: Path, tmp_path: Path) -> None:
+    shutil.copytree(camels, tmp_path / "camels")
+    next((tmp_path / "camels").rglob(f"{BASIN}_streamflow_qc.txt")).unlink()
+    sites = ["12010000", BASIN]
+    asked = {"mass": ["prcp"], "target": ["discharge"], "sites": sites, "require_target": False}
+    for _ in range(2):
+        some = read(tmp_path / "camels", **asked)
+        assert list(some["site"].to_numpy()) == sites
+    assert not list(cache.folder().glob("*.tmp"))
 
 
 def test_named_basins_in_their_order(camels: Path) -> None:

@@ -1,6 +1,5 @@
 """CAMELS-US as published: basin_mean_forcing/<product>/NN/*, usgs_streamflow/NN/*, camels_attributes*/*."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -98,7 +97,7 @@ def _all(
     if cached is not None:
         return *cached, []
     # Threads: numbers are parsed outside the interpreter's lock.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(cache.cores()) as pool:
         results = list(pool.map(_basin, files, files.values(), [flows.get(site) for site in files]))
     tables = [table for table, _, _ in results if table is not None]
     units = {name: unit for _, own, _ in results for name, unit in own.items()}

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mclstm.config import check_config
+from mclstm.data.readers.camels_us import root_of
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.settings import config_of
 from mclstm.pipeline import read_series
@@ -40,7 +41,7 @@ def in_a_process(data: Path, cache: Path) -> float:
     """Seconds of one reading with a cache folder."""
     words = [sys.executable, "-m", __spec__.name, "--data", str(data), "--once"]
     around = os.environ | {"MCLSTM_CACHE": str(cache)}
-    return float(subprocess.run(words, env=around, check=True, capture_output=True, text=True).stdout)
+    return float(subprocess.run(words, env=around, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def once(data: Path) -> float:
@@ -55,10 +56,12 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure and write the result file; --once prints the seconds of a single reading."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, choices=range(1, 101), metavar="1...100")
     parser.add_argument("--once", action="store_true", help="one reading with the cache as it is")
     parser.add_argument("--results", type=Path, default=Path("results/hydrology/reading.json"))
     asked = parser.parse_args(words)
+    if root_of(asked.data) is None:
+        parser.error(f"{asked.data} has no folder basin_mean_forcing. Name the folder of CAMELS-US.")
     if asked.once:
         print(once(asked.data))
         return

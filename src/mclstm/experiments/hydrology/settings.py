@@ -83,6 +83,7 @@ class Extra(NamedTuple):
 
 # So high a share that the average is of the last tenth of the updates, see training/average.py.
 STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
+# The same of small batches, which are noisier.
 SLOW: dict[str, Any] = {"average": 0.999, "learning_rate": 0.005, "schedule": {}}
 EXTRA: dict[str, Extra] = {
     "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),
@@ -94,7 +95,8 @@ EXTRA: dict[str, Extra] = {
     # Half the cells, more updates at one rate, averaged weights: docs/hydrology.md, "Going further".
     "mclstm-tuned": Extra("mclstm", STEADY, Scale({"mclstm": 32}, 256, 2000, 10, 4, 20)),
     "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
-    # A quarter of the batch and three times the updates; and gates that see means of what came before.
+    # A quarter of the batch and three times the updates at half the rate; and, with twice the updates, for
+    # longer ones lowered its validation score, gates that see means of what came before.
     "mclstm-small-batches": Extra("mclstm", SLOW, Scale({"mclstm": 32}, 64, 6000, 10, 4, 100)),
     "mclstm-antecedent": Extra(
         "mclstm", SLOW, Scale({"mclstm": 32}, 64, 4000, 10, 4, 100), data={"antecedent": [7, 30, 90]}

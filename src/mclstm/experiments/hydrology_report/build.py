@@ -67,9 +67,12 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     runs, left_out = evaluated(found(paths), split)
     alike = grouped(runs)
     mixed = joined(alike, others.together)
-    groups = [group(name, members, split) for name, members in {**alike, **mixed}.items()]
+    groups = [group(name, members, split) for name, members in alike.items()]
     # The first is what the claims are about: a model that conserves, the one with most members.
     groups.sort(key=lambda item: (not item.scores[0].conserving, -len(item.runs)))
+    for name, members in mixed.items():
+        whole = group(name, members, split)
+        groups.append(whole._replace(scores=whole.scores[-1:]))  # several models have no single one
     for other in groups[1:]:
         require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
     ours = [model for item in groups for model in item.scores]
@@ -89,7 +92,8 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     else:
         notes.append("These are not the paper's 447 basins in its test period: its numbers are not shown.")
     subjects = [item.scores[-1].name for item in groups]
-    claims = claims_of(tested, subjects[0]) if len(tested) else []
+    about = [subjects[0], *(f"{name}-ensemble" for name in mixed)] if len(tested) else []
+    claims = [claim for subject in about for claim in claims_of(tested, subject)]
     tables = {"scores": by_site(models), "tests": tested, "balance": balances(groups)}
     figures = {"distributions": distributions(models, subjects)}
     for item in groups:

@@ -1,12 +1,15 @@
 """Which runs are members of one model: those that differ in their seed and in nothing that matters."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mclstm.config import Config, load_config
+from mclstm.config.values import NAME
 from mclstm.errors import CheckpointError, ConfigError
+from mclstm.report.hydrology.paper import LABELS
 
 __all__ = ["Run", "conserving", "evaluated", "found", "grouped", "joined"]
 
@@ -80,14 +83,15 @@ def joined(groups: Mapping[str, list[Run]], together: Sequence[str]) -> dict[str
     made = {}
     for asked in together:
         name, _, listed = asked.partition("=")
-        parts = listed.split(",")
+        parts = list(dict.fromkeys(listed.split(",")))
         unknown = [part for part in parts if part not in groups]
-        if not name or name in groups or name in made or unknown or len(parts) < 2:
+        taken = name in groups or name in made or name in LABELS or name.endswith("-ensemble")
+        if not re.fullmatch(NAME, name) or taken or unknown or len(parts) < 2:
             raise ConfigError(
                 f"--together {asked} does not join two models under a new name. Write name=model,model "
                 f"with some of {', '.join(groups)}."
             )
-        made[name] = [run for part in dict.fromkeys(parts) for run in groups[part]]
+        made[name] = [run for part in parts for run in groups[part]]
     return made
 
 

@@ -1,5 +1,6 @@
 """What the report needs of a run beyond its predictions: places, attributes, stores of single sites."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ import xarray as xr
 
 from mclstm.config import Config
 from mclstm.data.readers import load
-from mclstm.data.series import names
 from mclstm.data.tables import Request
 from mclstm.data.windows import span, tensors
 from mclstm.errors import DataError
@@ -59,12 +59,15 @@ def periods_of(path: Path, sites: list[str], splits: list[str], data: Path | Non
             raise DataError(f"{path} has no period {split}. Choose another, or add it to its config.")
         where = span(series, period, split)
         result = simulate(run.model, prepared, series, where, warmup_of(config)).predictions
-        warmth = temperature(series.isel(time=slice(*where)))
+        warmth = temperature(series.isel(time=slice(*where)), run.config.data.aux)
         found.append(result if warmth is None else result.assign(temperature=(("site", "time"), warmth)))
     return found
 
 
-def temperature(series: xr.Dataset) -> np.ndarray | None:
-    """The mean of all auxiliaries in degC, (site, time), or None: of daily extremes it is the daily mean."""
-    warm = [name for name in names(series, "aux") if series[name].attrs.get("units") == "degC"]
+def temperature(series: xr.Dataset, aux: Sequence[str]) -> np.ndarray | None:
+    """The mean of all auxiliaries in degC, (site, time), or None: of daily extremes it is the daily mean.
+
+    aux: those to look at, for the mean of last month, if it is one, is not today's temperature
+    """
+    warm = [name for name in aux if series[name].attrs.get("units") == "degC"]
     return np.mean([series[name].to_numpy() for name in warm], axis=0) if warm else None

@@ -12,7 +12,17 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
-NAMES = ("call.h", "lanes.h", "philox.h", "product.h", "shares.h", "small.h", "uniform.h", "worker.h")
+NAMES = (
+    "call.h",
+    "lanes.h",
+    "philox.h",
+    "product.h",
+    "settle.h",
+    "shares.h",
+    "small.h",
+    "uniform.h",
+    "worker.h",
+)
 HEADERS = tuple(SOURCE.with_name(name) for name in NAMES)
 FAILURE = "build_failure.txt"
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")

@@ -82,7 +82,7 @@ enum Kernel { UNIFORM, SMALL, WORKER };
 
 template <class T, int W>
 Kernel fastest(const Call &call) {
-    const bool whole = !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU;  // no ablation
+    const bool whole = conserves(call);
     if (whole && Uniform<T, W>::fits(call)) return UNIFORM;
     return whole && call.B > 1 && Small<T, W>::fits(call) ? SMALL : WORKER;
 }

@@ -12,6 +12,8 @@ namespace {
 
 enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // rows of the last two, of ablations, are not normalised: n = 1
 
+inline bool conserves(const Call &call) { return !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU; }  // no ablation
+
 template <class T, int W>
 struct Sums {
     typename Lanes<T>::Vec inverse[W] = {};  // 1 / n, and 0 for a row without a taker

@@ -8,9 +8,8 @@
 
 #pragma once
 
-#include <limits>
-
 #include "product.h"
+#include "settle.h"
 #include "shares.h"
 
 namespace {
@@ -28,8 +27,7 @@ class Worker {
     static constexpr Index LARGEST = std::max<Index>(1, TILE_BYTES / (W * BYTES));
 
     Worker(const Call &call, Index first, Index last, bool backward)
-        : p(call), first_(first), last_(last), G(Rows<T>::count(call)), single_(call.B == 1),
-          conserves_(!call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU), A(call.A + (single_ ? call.S : 0)),
+        : p(call), first_(first), last_(last), G(Rows<T>::count(call)), single_(call.B == 1), A(call.A + (single_ ? call.S : 0)),
           S(single_ ? 0 : call.S), F(call.F - S), blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))),
           columns_((F + V - 1) / V), statics_((S + V - 1) / V), cells_((call.K + V - 1) / V), fixed(call),
           ahead(single_ ? 0 : G * call.K * F), back(single_ || !backward ? 0 : G * call.K * F), fallback((call.M + call.K) * call.K),
@@ -90,7 +88,7 @@ class Worker {
    private:
     const Call &p;
     Index first_, last_, G;
-    bool single_, conserves_;
+    bool single_;
     Index A, S, F;  // those of the call; but static inputs of a batch of one count as auxiliary, and F as what changes
     Index blocks_, columns_, statics_, cells_;
     Index member_ = 0, start_ = 0, count_ = 0, slot_ = 0;
@@ -246,40 +244,11 @@ class Worker {
                     cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
         }
-        for (Index b = 0; b < blocks_ && conserves_; ++b)
-            for (int w = 0; w < W; ++w) settle(b, w);
+        for (Index b = 0; b < blocks_ && settles(p); ++b)
+            for (int w = 0; w < W; ++w)
+                settle<T, W>(u.at(b * (p.M + p.K) * N) + w, p.M + p.K, m.at(b * p.K * N) + w, live.at(b * N)[w], c.at(b * p.K * N) + w, p.K);
         if (p.h.data) write(m, p.K, p.h, t);
         write(c, p.K, cells_after(p, t), t + 1);
-    }
-
-    // What rounding lost or made in a step goes to the smallest cell that holds several times as much: there it is rounded least.
-    // Without it a store that hardly changes is rounded the same way at every step, and thousands of steps add up.
-    void settle(Index b, int w) {
-        const Vec *in = u.at(b * (p.M + p.K) * N) + w, *out = m.at(b * p.K * N) + w;
-        Vec *cell = c.at(b * p.K * N) + w, sum{}, lost{}, best = Vec{} + std::numeric_limits<T>::max();
-        for (Index k = 0; k < p.M + p.K; ++k) add_exactly(in[k * W], sum, lost);
-        for (Index k = 0; k < p.K; ++k) {
-            add_exactly(-out[k * W], sum, lost);
-            add_exactly(-cell[k * W], sum, lost);
-        }
-        Vec rest = live.at(b * N)[w] != T(0) ? sum + lost : Vec{};
-        const Vec least = magnitude<T>(rest) * T(4);
-        for (Index k = 0; k < p.K; ++k) {
-            const Vec held = magnitude<T>(cell[k * W]);
-            best = (held >= least) & (held < best) ? held : best;
-        }
-        for (Index k = 0; k < p.K; ++k) {
-            const auto here = magnitude<T>(cell[k * W]) == best;
-            cell[k * W] += here ? rest : Vec{};
-            rest = here ? Vec{} : rest;
-        }
-    }
-
-    // sum + value, and what that rounds away (Knuth's two-sum).
-    static void add_exactly(Vec value, Vec &sum, Vec &lost) {
-        const Vec after = sum + value, added = after - sum;
-        lost += (sum - (after - added)) + (value - added);
-        sum = after;
     }
 
     void step_back(Index t) {

@@ -38,7 +38,7 @@ SEEDS: dict[str, tuple[tuple[float, float], ...]] = {
 }
 CLAIM = 0.025  # its p that MC-LSTM is better than all other models in FHV
 LABELS = {
-    "mclstm-mixed-ensemble": "MC-LSTM mixed, ensemble", "mclstm-mixed": "MC-LSTM mixed, single",
+    "mclstm-mixed-ensemble": "MC-LSTM mixed, ensemble",
     "mclstm-antecedent-ensemble": "MC-LSTM antecedent, ensemble",
     "mclstm-antecedent": "MC-LSTM antecedent, single",
     "mclstm-small-batches-ensemble": "MC-LSTM small batches, ensemble",
