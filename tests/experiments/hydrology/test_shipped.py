@@ -40,6 +40,7 @@ def test_they_are_small_and_plain() -> None:
     files = [file for file in WEIGHTS.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) < 25e6
     assert {file.suffix for file in files} == {".safetensors", ".json", ".md"}
-    members = json.loads((WEIGHTS / "model.json").read_text())["members"]
-    assert len(members) == sum(file.suffix == ".safetensors" for file in files)
-    assert len(members) >= 5
+    models = [json.loads(file.read_text()) for file in files if file.name == "model.json"]
+    members = [member for model in models for member in model["members"]]
+    assert len(members) == sum(file.suffix == ".safetensors" for file in files) == 10
+    assert {model["config"]["training"]["batch_size"] for model in models} == {64, 256}
