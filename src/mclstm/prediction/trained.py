@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from mclstm.config import Config
@@ -45,19 +46,24 @@ def packs_in(path: Path) -> list[Path]:
 def require_one_ensemble(kinds: Mapping[Path, Trained]) -> None:
     """Refuse to average models that predict other things, or one model with itself."""
     (first, one), *rest = kinds.items()
-    seen = {(one.model_hash, name): first for name in one.members}
+    seen = {name: [(first, model)] for name, model in one.members.items()}
     for folder, other in rest:
         if _predicts(one) != _predicts(other):
             raise ConfigError(
                 f"{first} and {folder} do not predict the same targets in the same units and steps from the "
                 "same kind of stores. Predict with each alone."
             )
-        for name in other.members:
-            if (other.model_hash, name) in seen:
-                raise ConfigError(
-                    f"{folder} holds {name} of {seen[other.model_hash, name]} again. Remove one."
-                )
-            seen[other.model_hash, name] = folder
+        for name, model in other.members.items():
+            for where, known in seen.setdefault(name, []):
+                if _same(model, known):
+                    raise ConfigError(f"{folder} holds {name} of {where} again. Remove one.")
+            seen[name].append((folder, model))
+
+
+def _same(one: nn.Module, other: nn.Module) -> bool:
+    """Whether two models have the same weights; of others the names or shapes differ."""
+    first, second = one.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
 def _predicts(trained: Trained) -> tuple[Any, ...]:

@@ -95,7 +95,16 @@ def test_the_papers_scheme_uses_the_weights_of_the_last_of_thirty_epochs() -> No
 
 
 STEADY = {"training.average": 0.998, "training.schedule": {}}
+SMALL = {
+    "model.hidden_size": 32,
+    "training.batch_size": 64,
+    "training.average": 0.999,
+    "training.learning_rate": 0.005,
+    "training.schedule": {},
+}
 CHANGED: dict[str, dict[str, Any]] = {
+    "mclstm-small-batches": {"training.updates": 6000, **SMALL},
+    "mclstm-antecedent": {"training.updates": 4000, "data.antecedent": [7, 30, 90], **SMALL},
     "mclstm-full-gradient": {"training.warmup_gradient": True},
     "lstm-full-gradient": {"training.warmup_gradient": True},
     "lstm-dropout": {"model.dropout": 0.4},

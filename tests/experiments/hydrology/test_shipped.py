@@ -12,7 +12,7 @@ from mclstm.prediction import Source, predict
 WEIGHTS = Path(__file__).parents[3] / "weights" / "camels-us"
 TEST = slice("1989-10-01", "1999-09-30")
 # NSE of the test years as measured when the weights were packed; from stores that had filled since 1980.
-MEASURED = {"01022500": 0.8534, "11141280": 0.6478, "12189500": 0.7157}
+MEASURED = {"01022500": 0.8512, "11141280": 0.6652, "12189500": 0.7152}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_they_predict_as_when_they_were_packed(predicted: xr.Dataset, basin: str
 
 def test_mass_closes_in_every_basin(predicted: xr.Dataset) -> None:
     missing = abs(predicted["residual"]).max("time")  # what is missing since the first day, 29 years
-    assert (missing < 1e-5 * predicted["inflow"].sum("time")).all()
+    assert (missing < 1e-7 * predicted["inflow"].sum("time")).all()
     gone = predicted["inflow"].sum("time") - predicted["outflow"].sum(["time", "outlet"])
     assert abs(gone - predicted["storage"].isel(time=-1)).max() < 0.1  # mm; all stores begin empty
 

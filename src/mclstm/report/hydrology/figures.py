@@ -66,10 +66,12 @@ def distributions(models: Sequence[Scored], first: Sequence[str]) -> Figure:
 def styles(models: Sequence[Scored], first: Sequence[str]) -> list[dict[str, object]]:
     """Thick lines in strong colours for the models in question, thin ones for what they are compared with."""
     found: list[dict[str, object]] = []
+    strong = list(dict.fromkeys((*FIRST, *OUTLETS)))
     mine = others = 0
     for model in models:
         if model.name in first:
-            colour, width, dash = (FIRST + OUTLETS)[mine % 8], 1.9, DASHES[0]
+            colour, width = strong[mine % len(strong)], 1.9
+            dash = DASHES[mine // len(strong) % 3]
             mine += 1
         else:
             colour, width, dash = OTHERS[others % 6], 1.0, DASHES[others // 6 % 3]

@@ -40,7 +40,7 @@ def in_words(changes: Mapping[str, Any]) -> str:
     'hidden_size: 32, schedule: {}, gates_see: [aux, mass]'
     """
     shown = {
-        key.split(".", 1)[1]: f"[{', '.join(value)}]" if isinstance(value, list) else value
+        key.split(".", 1)[1]: f"[{', '.join(map(str, value))}]" if isinstance(value, list) else value
         for key, value in changes.items()
     }
     return ", ".join(f"{key}: {value}" for key, value in shown.items()).replace("'", "") or "nothing"
