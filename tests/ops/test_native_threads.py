@@ -85,7 +85,7 @@ def test_batches_divided_among_threads_are_those_of_the_reference(
     exact = run(case, "reference", torch.float64)
     own = run(case, "reference", dtype)
     torch.set_num_threads(threads)
-    assert_close(run(case, "native", dtype), exact, own, torch.finfo(dtype).eps, steps=5)
+    assert_close(run(case, "native", dtype), exact, own, torch.finfo(dtype).eps, steps=5, settles=True)
 
 
 @pytest.mark.parametrize("last", [False, True])
