@@ -82,7 +82,7 @@ def test_metric_names_are_the_metrics() -> None:
 
 def test_schema_file_is_up_to_date() -> None:
     command = (
-        "python -c 'import json, mclstm.config as c; print(json.dumps(c.json_schema(), indent=2))'"
+        "python -c 'import json, mclstm.config as c; print(json.dumps(c.json_schema(), indent=1))'"
         " > docs/config.schema.json"
     )
     assert json.loads(SCHEMA_FILE.read_text()) == json_schema(), f"run {command}"

@@ -101,7 +101,7 @@ def test_models_that_predict_other_things_are_no_ensemble(tmp_path: Path) -> Non
         pack([run], tmp_path / "both" / name)
     with pytest.raises(ConfigError, match="Predict with each alone"):
         predict(tmp_path / "both", raw["data"]["path"])
-    shutil.copytree(tmp_path / "both" / "none", run / "packed")
+    shutil.copytree(tmp_path / "both" / "stores", run / "packed")
     np.testing.assert_array_equal(
         predict(run, raw["data"]["path"])["simulated"],
         predict(tmp_path / "both" / "none", raw["data"]["path"])["simulated"],

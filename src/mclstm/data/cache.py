@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.data.tables import Table, trimmed
+from mclstm.data.tables import Table, all_times, trimmed
 
 __all__ = ["cores", "fetch", "folder", "key", "store"]
 
@@ -72,14 +72,13 @@ def store(path: Path, tables: list[Table], units: dict[str, str]) -> None:
         return
     draft = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(draft, tables, units)
-        with draft.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        draft.replace(path)
-        _forget_older(path)
-    except OSError:
-        pass
+        with contextlib.suppress(OSError):  # such as of a full disk: the next reading parses again
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(draft, tables, units)
+            with draft.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            draft.replace(path)
+            _forget_older(path)
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
@@ -102,10 +101,7 @@ def _matrix(path: Path, variable: h5py.Dataset, shape: tuple[int, int]) -> np.nd
 
 def _write(path: Path, tables: list[Table], units: dict[str, str]) -> None:
     """One column after the other by way of one matrix: memory that is new takes longer than the disk."""
-    union = tables[0].times
-    for table in tables[1:]:
-        if not table.times.equals(union):
-            union = pd.DatetimeIndex(union.union(table.times))
+    union = all_times(tables)
     places = [
         slice(None) if table.times.equals(union) else union.searchsorted(table.times) for table in tables
     ]

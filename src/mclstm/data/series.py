@@ -12,7 +12,7 @@ import xarray as xr
 
 from mclstm.data.policy import filled
 from mclstm.data.steps import grid, is_regular, step_of
-from mclstm.data.tables import Roles, Table
+from mclstm.data.tables import Roles, Table, all_times
 from mclstm.errors import DataError
 
 __all__ = ["ROLES", "build", "covered", "names", "require_series"]
@@ -136,11 +136,7 @@ def _axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
     """The time axis that holds every site's dates, and its step."""
     if not tables or not all(len(table.times) for table in tables):
         raise DataError("there is no row of data. Check the path, the sites and the dates.")
-    union = tables[0].times.unique()
-    for table in tables[1:]:
-        if not table.times.equals(union):
-            union = pd.DatetimeIndex(union.union(table.times))
-    union = union.sort_values()
+    union = all_times(tables)
     step = step_of(union)
     # Daily sites at midnight and at noon would make a half-daily axis, full of holes to be filled.
     if len(union) > 1 and (

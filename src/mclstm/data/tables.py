@@ -1,5 +1,6 @@
 """What a reader hands over: one table a site, as found in the files, before anything is judged or filled."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 
 from mclstm.data.finding import Finding
 
-__all__ = ["Raw", "Request", "Roles", "Table", "declare_missing", "trimmed"]
+__all__ = ["Raw", "Request", "Roles", "Table", "all_times", "declare_missing", "trimmed"]
 
 
 class Roles(NamedTuple):
@@ -86,6 +87,15 @@ def trimmed(table: Table) -> Table:
     kept = slice(full[0], full[-1] + 1) if len(full) else slice(0, 0)
     values = {name: column[kept] for name, column in table.values.items()}
     return table._replace(times=table.times[kept], values=values)
+
+
+def all_times(tables: Sequence[Table]) -> pd.DatetimeIndex:
+    """The dates that any site has, each once, in order."""
+    union = tables[0].times.unique()
+    for table in tables[1:]:
+        if not table.times.equals(union):  # most archives share one axis, and joining is slow
+            union = pd.DatetimeIndex(union.union(table.times))
+    return union.sort_values()
 
 
 def _without(column: np.ndarray, marks: list[float]) -> np.ndarray:

@@ -61,7 +61,9 @@ def predicted(
         require_one_ensemble(kinds)
         names = [name for trained in kinds.values() for name in columns_of(trained)]
         each = (_alone(trained, source, names) for trained in kinds.values())
-        return Predicted(together(chain.from_iterable(each)), lambda _: None)
+        return Predicted(
+            together(chain.from_iterable(each)), lambda _: _require_states(path, list(kinds.values()))
+        )
     (trained,) = kinds.values()
     series, prepared = _prepared(trained, source)
     step = trained.step or series.attrs["step"]  # a single row has none of its own
