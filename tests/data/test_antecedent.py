@@ -13,6 +13,7 @@ from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.data.antecedent import trailing_mean, with_antecedent
 from mclstm.errors import ConfigError, DataError
+from mclstm.experiments.hydrology_report.sites import temperature
 from mclstm.packing.pack import pack
 from mclstm.prediction import predict
 from mclstm.prediction.source import Source
@@ -34,6 +35,14 @@ def test_a_mean_knows_nothing_of_later_steps() -> None:
     changed = values.copy()
     changed[0, 20:] = 99.0
     np.testing.assert_array_equal(trailing_mean(values, 7)[:, :20], trailing_mean(changed, 7)[:, :20])
+
+
+def test_a_mean_is_not_todays_temperature() -> None:
+    about = {"role": "aux", "units": "degC"}
+    series = xr.Dataset({"warmth": (("site", "time"), np.array([[0.0, 20.0]]), about)})
+    found = temperature(with_antecedent(series, [2]), ["warmth"])
+    assert found is not None
+    assert found.tolist() == [[0.0, 20.0]]
 
 
 def test_a_name_that_is_taken_is_refused() -> None:

@@ -73,3 +73,15 @@ def test_agreement_by_hand() -> None:
     assert found["rmse"] == pytest.approx(np.sqrt((0.01 + 0 + 0.04) / 3))
     assert found["bias"] == pytest.approx(-0.1)
     assert (found["observed above 1"], found["simulated above 1"]) == (1, 0)
+
+
+def test_an_ensemble_of_different_models_still_adds_up() -> None:
+    stores = {"inflow": 100.0, "left as flow": 40.0, "left as trash": 50.0, "change of storage": 10.0}
+    one = pd.DataFrame([stores | {"residual": 0.0, "relative error": 1e-9}])
+    other = pd.DataFrame([{"inflow": 100.0, "left as flow": 70.0, "change of storage": 20.0}])
+    mixed = mean_balance([one, other.assign(**{"residual": 10.0, "relative error": 0.1})]).iloc[0]
+    left = mixed.filter(like="left as ").sum()
+    assert mixed["inflow"] == left + mixed["change of storage"] + mixed["residual"]
+    assert (mixed["left as trash"], mixed["relative error"]) == (25.0, 0.1)
+    free = mean_balance([one, pd.DataFrame([{"inflow": 100.0, "left as flow": 60.0, "residual": 40.0}])])
+    assert free.iloc[0].to_dict() == {"inflow": 100.0, "left as flow": 50.0, "residual": 50.0}
