@@ -34,7 +34,7 @@ def plain(task, x, member, sample):
             float(vector[k])
             for vector in x
             for k in range(task.input_size)
-            if task.masks[member, subset, k] == 1
+            if task.subsets.masks[member, subset, k] == 1
         )
         for subset in range(2)
     )

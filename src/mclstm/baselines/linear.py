@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import one_of
-from mclstm.nn.members import Seeds, draw, generators, leading, project, rows, stacked, uniform
+from mclstm.nn.members import Seeds, applied, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["Linear"]
 
@@ -58,8 +58,9 @@ class Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        b = None if self.b is None else stacked(self.b, self.members)
-        return project(flat, stacked(self.W, self.members), b).view(*shape, self.output_size)
+        y = applied(stacked(self.W, self.members), flat)
+        y = y if self.b is None else y + stacked(self.b, self.members).unsqueeze(1)
+        return y.view(*shape, self.output_size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.output_size}, bias={self.b is not None}, members={self.members}"

@@ -5,7 +5,7 @@ from math import tanh
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.members import Seeds, applied, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NAC", "NACMul", "log_product", "nac_bound", "nac_weight"]
 
@@ -37,11 +37,11 @@ def nac_weight(W_hat: Tensor, M_hat: Tensor) -> Tensor:
 
 def log_product(
     x: Tensor,  # (E, N, I)
-    Wt: Tensor,  # (E, I, O)
+    W: Tensor,  # (E, O, I)
     epsilon: float = 1e-7,
 ) -> Tensor:
     """exp(W log(|x| + ε)), the product of powers of |x|: (E, N, O)."""
-    return torch.exp(torch.bmm(torch.log(x.abs() + epsilon), Wt))
+    return torch.exp(applied(W, torch.log(x.abs() + epsilon)))
 
 
 class NAC(nn.Module):
@@ -85,12 +85,12 @@ class NAC(nn.Module):
         return nac_weight(self.W_hat, self.M_hat)
 
     def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W transposed (E, I, O)."""
-        return (stacked(self.weight(), self.members).transpose(1, 2),)
+        """What `step` needs, made once a sequence: W (E, O, I)."""
+        return (stacked(self.weight(), self.members),)
 
-    def step(self, x: Tensor, Wt: Tensor) -> Tensor:
-        """W x of every member: x (E, N, I), Wt (E, I, O) -> (E, N, O)."""
-        return torch.bmm(x, Wt)
+    def step(self, x: Tensor, W: Tensor) -> Tensor:
+        """W x of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
+        return applied(W, x)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
@@ -137,12 +137,12 @@ class NACMul(nn.Module):
         return self.nac.weight()
 
     def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W transposed (E, I, O)."""
+        """What `step` needs, made once a sequence: W (E, O, I)."""
         return self.nac.prepare()
 
-    def step(self, x: Tensor, Wt: Tensor) -> Tensor:
-        """The products of every member: x (E, N, I), Wt (E, I, O) -> (E, N, O)."""
-        return log_product(x, Wt)
+    def step(self, x: Tensor, W: Tensor) -> Tensor:
+        """The products of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
+        return log_product(x, W)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""

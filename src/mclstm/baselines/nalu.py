@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.baselines.nac import log_product, nac_bound, nac_weight
-from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.members import Seeds, applied, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NALU"]
 
@@ -53,14 +53,15 @@ class NALU(nn.Module):
         return nac_weight(self.W_hat, self.M_hat)
 
     def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W and G transposed (E, I, O)."""
-        W, G = (stacked(value, self.members).transpose(1, 2) for value in (self.weight(), self.G))
-        return W, G
+        """What `step` needs, made once a sequence: W (E, O, I), and with G below it (E, 2 O, I)."""
+        W, G = (stacked(value, self.members) for value in (self.weight(), self.G))
+        return W, torch.cat([W, G], dim=1)
 
-    def step(self, x: Tensor, Wt: Tensor, Gt: Tensor) -> Tensor:
-        """The gated mixture of every member: x (E, N, I), Wt, Gt (E, I, O) -> (E, N, O)."""
-        g = torch.sigmoid(torch.bmm(x, Gt))
-        return g * torch.bmm(x, Wt) + (1.0 - g) * log_product(x, Wt)
+    def step(self, x: Tensor, W: Tensor, both: Tensor) -> Tensor:
+        """The gated mixture of every member: x (E, N, I), W (E, O, I), both (E, 2 O, I) -> (E, N, O)."""
+        total, gate = applied(both, x).chunk(2, dim=-1)
+        g = torch.sigmoid(gate)
+        return g * total + (1.0 - g) * log_product(x, W)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.members import Seeds, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.members import Seeds, applied, draw, generators, leading, rows, stacked, uniform
 
 __all__ = ["NAU"]
 
@@ -52,12 +52,12 @@ class NAU(nn.Module):
         return self.W.clamp(*self.limits)
 
     def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W transposed (E, I, O)."""
-        return (stacked(self.weight(), self.members).transpose(1, 2),)
+        """What `step` needs, made once a sequence: W (E, O, I)."""
+        return (stacked(self.weight(), self.members),)
 
-    def step(self, x: Tensor, Wt: Tensor) -> Tensor:
-        """W x of every member: x (E, N, I), Wt (E, I, O) -> (E, N, O)."""
-        return torch.bmm(x, Wt)
+    def step(self, x: Tensor, W: Tensor) -> Tensor:
+        """W x of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
+        return applied(W, x)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""

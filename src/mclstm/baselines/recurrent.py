@@ -72,7 +72,8 @@ class RecurrentUnit(nn.Module):
         h = h0 if state is None else stacked(state, self.members)
         prepared, outputs = self.unit.prepare(), []
         for now in x.unbind(1):
-            h = self.unit.step(torch.cat([now, h], dim=-1), *prepared)
+            # Samples stay side by side in memory, as the units' products like them.
+            h = self.unit.step(torch.cat([now.mT, h.mT], dim=1).mT, *prepared)
             outputs.append(h)
         return outward(torch.stack(outputs, dim=1), self.members), outward(h, self.members)
 

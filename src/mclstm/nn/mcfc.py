@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from mclstm.nn.arguments import one_of, require_dtype, require_number, require_size
 from mclstm.nn.gates import Norm
-from mclstm.nn.members import Seeds, draw, generators, leading, orthogonal, rows
+from mclstm.nn.members import Seeds, applied, draw, generators, leading, orthogonal, outward, rows, stacked
 from mclstm.nn.values import full_precision, like_weights, require_tensor, require_values
 from mclstm.ops.normalise import NORMALISERS, normalise, sigmoid
 
@@ -73,7 +73,8 @@ class MCFC(nn.Module):
         """What leaves and what is held back, (..., K) each; together they are all of x (..., M)."""
         flat, shape = checked_rows(x, self.B_i, self.members, negative=self.allow_negative_mass)
         with full_precision(x.device):
-            m = flat @ self.input_gate
+            shares = stacked(self.input_gate.mT, self.members)
+            m = outward(applied(shares, stacked(flat, self.members)), self.members)
             y = m if self.b_o is None else sigmoid(self.b_o).unsqueeze(-2) * m
         size = (*shape, self.hidden_size)
         return y.view(size), (m - y).view(size)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 __all__ = [
     "Seeds",
+    "applied",
     "draw",
     "generators",
     "leading",
@@ -89,6 +90,16 @@ def project(
     Wt = W.transpose(1, 2)
     y = torch.bmm(flat, Wt) if b is None else torch.baddbmm(b.unsqueeze(1), flat, Wt)
     return y.view(*x.shape[:-1], W.shape[1])
+
+
+def applied(W: Tensor, x: Tensor) -> Tensor:
+    """W x of every member where W has few rows: W (E, O, I), x (E, N, I) -> (E, N, O).
+
+    The few rows come first, W x^T: libraries take several times as long for x W^T.
+    """
+    shared = x.shape[0] > 1 and x.stride(0) == 0  # one product for all members, and nothing is copied
+    y = (W.flatten(0, 1) @ x[0].mT).view(*W.shape[:2], -1) if shared else torch.bmm(W, x.mT)
+    return y.mT
 
 
 def stacked(parameter: Tensor, members: int | None) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from mclstm.nn.arguments import one_of
 from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.streams import uniform
-from mclstm.tasks.subsets import OPERATIONS, combine, expected, subset_masks, subset_sums
+from mclstm.tasks.subsets import OPERATIONS, Subsets, combine, expected, moved, subset_sums
 
 __all__ = ["EVALUATIONS", "Evaluation", "RecurrentArithmetic", "Sequences"]
 
@@ -62,10 +62,7 @@ class RecurrentArithmetic:
         self.operation = one_of("operation", operation, OPERATIONS)
         self.seeds, self.input_size = tuple(seeds), input_size
         self.fresh = switched("recurrent arithmetic: fresh evaluation", protocol)
-        self.masks = subset_masks(input_size, self.seeds)  # (E, 2, n)
-        # The 2s - v inputs that are in a subset: (E, 2s - v), and in which: (E, 2, 2s - v).
-        self.used = self.masks.amax(dim=1).nonzero()[:, 1].view(len(self.seeds), -1)
-        self.used_masks = self.masks.gather(2, self.used.unsqueeze(1).expand(-1, 2, -1)).double()
+        self.subsets = Subsets(input_size, self.seeds)
 
     def train(self, update: int, batch_size: int = 128) -> Sequences:
         """The batch of one update, (E, T, B, n): a function of the seeds and the update only."""
@@ -86,32 +83,19 @@ class RecurrentArithmetic:
 
     def _sequences(self, x: Tensor) -> list[Sequences]:
         """Inputs (E, U, n, T, B), or (1, U, n, T, B) for all members, with their targets, one a U."""
-        groups, updates, inputs, steps, batch = x.shape
-        # Most inputs are in neither subset: only the others are converted and added up, in float64.
-        rows = torch.arange(groups).expand(len(self.seeds)).unsqueeze(1) * updates * inputs + self.used
-        a, flat, made = end_marker(steps, batch), x.view(-1, steps * batch), []
-        for at in range(updates):
-            used = flat.index_select(0, (rows + at * inputs).flatten()).view(*rows.shape, steps, batch)
-            sums = torch.bmm(self.used_masks, used.double().sum(dim=2)).transpose(1, 2)
-            y = combine(self.operation, sums).to(x.dtype)
-            made.append(Sequences(x[:, at].movedim(1, 3), a, y))
-        return made
+        a, targets = end_marker(*x.shape[-2:]), self.subsets.targets(self.operation, x)
+        return [Sequences(x[:, at].movedim(1, 3), a, y) for at, y in enumerate(targets)]
 
     def exact(self, x: Tensor) -> Tensor:
         """The solution in float32, accumulated step by step: (T, B, n) or (E, T, B, n) -> (E, B, 1)."""
         sums = torch.zeros(len(self.seeds), x.shape[-2], 2)
         for now in x.unbind(-3):
-            sums = sums + subset_sums(now, self.masks, torch.float32)
+            sums = sums + subset_sums(now, self.subsets.masks, torch.float32)
         return combine(self.operation, sums)
 
     def constant(self, y: Tensor) -> Tensor:
         """The mean target of the training sequences, whatever is asked: y (E, B, 1) -> (E, B, 1)."""
         return torch.full_like(y, expected(self.operation, self.input_size, self.steps, *self.train_range))
-
-
-def moved(u: Tensor, low: float, high: float) -> Tensor:
-    """Numbers in [0, 1) moved to [low, high) in place."""
-    return u.add_(low) if high - low == 1.0 else u.mul_(high - low).add_(low)
 
 
 def end_marker(steps: int, samples: int) -> Tensor:

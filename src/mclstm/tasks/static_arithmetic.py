@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mclstm.nn.arguments import one_of
 from mclstm.tasks.streams import uniform
-from mclstm.tasks.subsets import OPERATIONS, combine, expected, subset_masks, subset_sums
+from mclstm.tasks.subsets import OPERATIONS, Subsets, combine, expected, moved, subset_sums
 
 __all__ = ["Samples", "StaticArithmetic"]
 
@@ -19,7 +19,7 @@ EVALUATION_SEED = 8689336
 class Samples(NamedTuple):
     """Inputs and targets of a batch."""
 
-    x: Tensor  # (E, B, n) training, (B, n) shared evaluation
+    x: Tensor  # (E, B, n) training, (B, n) shared evaluation; samples lie side by side in memory
     y: Tensor  # (E, B, 1)
 
 
@@ -41,7 +41,7 @@ class StaticArithmetic:
     def __init__(self, operation: str, seeds: Sequence[int], *, input_size: int = 100) -> None:
         self.operation = one_of("operation", operation, OPERATIONS)
         self.seeds, self.input_size = tuple(seeds), input_size
-        self.masks = subset_masks(input_size, self.seeds)  # (E, 2, n)
+        self.subsets = Subsets(input_size, self.seeds)
 
     def train(self, update: int, batch_size: int = 128) -> Samples:
         """The batch of one update, (E, B, n): a function of the seeds and the update only."""
@@ -49,29 +49,30 @@ class StaticArithmetic:
 
     def trains(self, first: int, updates: int, batch_size: int = 128) -> list[Samples]:
         """The batches of several updates at once, the same as one by one but cheaper."""
-        u = uniform(self.seeds, "train", first, updates, (batch_size, self.input_size))
-        return [self.samples(x, self.train_range) for x in u.unbind(1)]
+        u = uniform(self.seeds, "train", first, updates, (self.input_size, 1, batch_size))
+        return self._samples(moved(u, *self.train_range))
 
     def validation(self, samples: int = 10_000) -> Samples:
         """The fixed validation set on the training range, inputs shared by all seeds."""
-        return self.samples(self._evaluation("validation", samples), self.train_range)
+        return self._evaluation("validation", samples, self.train_range)
 
     def test(self, samples: int = 10_000) -> Samples:
         """The fixed test set on the wider range, inputs shared by all seeds."""
-        return self.samples(self._evaluation("test", samples), self.test_range)
+        return self._evaluation("test", samples, self.test_range)
 
-    def _evaluation(self, stream: str, samples: int) -> Tensor:
-        return uniform([EVALUATION_SEED], stream, 0, 1, (samples, self.input_size))[0, 0]
+    def _evaluation(self, stream: str, samples: int, bounds: tuple[float, float]) -> Samples:
+        u = uniform([EVALUATION_SEED], stream, 0, 1, (self.input_size, 1, samples))
+        x, y = self._samples(moved(u, *bounds))[0]
+        return Samples(x[0], y)
 
-    def samples(self, u: Tensor, bounds: tuple[float, float]) -> Samples:
-        """Numbers u (..., B, n) in [0, 1) moved to a range in place, with targets computed in float64."""
-        low, high = bounds
-        x = u.add_(low) if high - low == 1.0 else u.mul_(high - low).add_(low)
-        return Samples(x, combine(self.operation, subset_sums(x, self.masks)).to(x.dtype))
+    def _samples(self, x: Tensor) -> list[Samples]:
+        """Inputs (E, U, n, 1, B), or (1, U, n, 1, B) for all members, with their targets, one a U."""
+        targets = self.subsets.targets(self.operation, x)
+        return [Samples(x[:, at, :, 0].mT, y) for at, y in enumerate(targets)]
 
     def exact(self, x: Tensor) -> Tensor:
         """The solution in float32, as exact weights compute it: (B, n) or (E, B, n) -> (E, B, 1)."""
-        return combine(self.operation, subset_sums(x, self.masks, torch.float32))
+        return combine(self.operation, subset_sums(x, self.subsets.masks, torch.float32))
 
     def constant(self, y: Tensor) -> Tensor:
         """The mean target of the training range, whatever is asked: y (E, B, 1) -> (E, B, 1)."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mclstm.nn.arguments import one_of
 
-__all__ = ["OPERATIONS", "combine", "expected", "layout", "subset_masks", "subset_sums"]
+__all__ = ["OPERATIONS", "Subsets", "combine", "expected", "layout", "moved", "subset_masks", "subset_sums"]
 
 OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "addition": torch.add,
@@ -50,6 +50,43 @@ def subset_masks(input_size: int, seeds: Sequence[int]) -> Tensor:
     starts = torch.tensor(offsets).unsqueeze(1) + torch.tensor([0, size - overlap])
     place = torch.arange(input_size) - starts.unsqueeze(-1)
     return ((place >= 0) & (place < size)).to(torch.float32)
+
+
+class Subsets:
+    """The subsets of E seeds among n inputs, and the targets of batches whose samples lie side by side.
+
+    >>> Subsets(10, seeds=[0, 1]).targets("addition", torch.ones(2, 3, 10, 7, 5))[2].unique().tolist()
+    [28.0]
+    """
+
+    def __init__(self, input_size: int, seeds: Sequence[int]) -> None:
+        self.masks = subset_masks(input_size, seeds)  # (E, 2, n)
+        # The 2s - v inputs that are in a subset: (E, 2s - v), and in which: (E, 2, 2s - v).
+        self.used = self.masks.amax(dim=1).nonzero()[:, 1].view(len(self.masks), -1)
+        self.used_masks = self.masks.gather(2, self.used.unsqueeze(1).expand(-1, 2, -1)).double()
+
+    def targets(self, operation: str, x: Tensor) -> list[Tensor]:
+        """y (E, B, 1) of each of U batches: x (E, U, n, T, B), or (1, U, n, T, B) for all members, as stored.
+
+        Most inputs are in neither subset: only the others are converted and added up, in float64.
+        """
+        groups, updates, inputs, steps, batch = x.shape
+        rows = torch.arange(groups).expand(len(self.used)).unsqueeze(1) * updates * inputs + self.used
+        flat, made = x.view(-1, steps * batch), []
+        for at in range(updates):
+            used = flat.index_select(0, (rows + at * inputs).flatten()).view(*rows.shape, steps, batch)
+            sums = torch.bmm(self.used_masks, used.double().sum(dim=2)).transpose(1, 2)
+            made.append(combine(operation, sums).to(x.dtype))
+        return made
+
+
+def moved(u: Tensor, low: float, high: float) -> Tensor:
+    """Numbers in [0, 1) moved to [low, high) in place.
+
+    >>> moved(torch.tensor([0.0, 0.5]), 2.0, 6.0).tolist()
+    [2.0, 4.0]
+    """
+    return u.add_(low) if high - low == 1.0 else u.mul_(high - low).add_(low)
 
 
 def subset_sums(
