@@ -57,7 +57,7 @@ def problem(
         return f"{solved} of {len(seeds)} seeds solved" + (f", {failed} failed" if failed else "")
 
     after = (lambda: clamp_weights_(network)) if recipe.clamped else (lambda: None)
-    return Problem(network, losses, evaluate, after, note)
+    return Problem(network, losses, evaluate, after, note, recipe.decay, recipe.epsilon)
 
 
 def ahead(trains: Callable[[int, int], list[Batch]], members: int) -> Callable[[int], Batch]:

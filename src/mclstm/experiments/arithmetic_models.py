@@ -8,17 +8,18 @@ from torch import nn
 from mclstm.baselines import BASELINES, UNITS, Linear
 from mclstm.baselines.lstm import LSTM
 from mclstm.baselines.regularisers import RECOMMENDED
+from mclstm.experiments.arithmetic_tuned import tuned_recipe
 from mclstm.experiments.networks import (
     MassConserving,
     Recipe,
     Recurrent,
     Sources,
+    fix_input_gate,
     mass_layer,
     output_penalty,
     scheduled,
     start_as_torch_,
 )
-from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
 from mclstm.tasks.protocols import Protocol, switched
 
@@ -37,10 +38,11 @@ RECURRENT: dict[str, tuple[str, ...]] = {
     "nac-mul": PRODUCTS,
     "nalu": SUMS + PRODUCTS,
 }
-# Beside the tables: R anew at every step; subtraction without a trash cell.
+# Beside the tables: R anew at every step; subtraction without a trash cell; settings of our own.
 RECURRENT_VARIANTS: dict[str, tuple[str, ...]] = {
     "mclstm-dynamic": SUMS + PRODUCTS,
     "mclstm-two-cells": ("subtraction",),
+    "mclstm-tuned": SUMS + PRODUCTS,
 }
 STATIC: dict[str, tuple[str, ...]] = {
     "mcfc": SUMS + PRODUCTS,
@@ -59,6 +61,8 @@ def recurrent_recipe(model: str, operation: str, protocol: Protocol, inputs: int
     >>> recurrent_recipe("mclstm", "multiplication", "stated").learning_rate
     0.05
     """
+    if model == "mclstm-tuned":
+        return tuned_recipe(operation, inputs)
     if model.startswith("mclstm"):
         recipe = Recipe(mass(model, operation, protocol, inputs), MASS_RATES[operation])
         factor = MASS_PENALTIES.get(operation)
@@ -126,16 +130,6 @@ def mass_head(operation: str, cells: int, drawn: Sources) -> nn.Module:
     if operation in PRODUCTS:
         return MultiplicativeMCFC(cells, 1, trash=True, members=len(drawn), seeds=drawn)
     return Linear(cells, 1, bias=False, start="xavier", members=len(drawn), seeds=drawn)
-
-
-def fix_input_gate(layer: MCLSTM, drawn: Sources) -> None:
-    """One learned matrix instead of a gate: nothing is seen, orthogonal logits."""
-    W, b = layer.gates.W_i, layer.gates.b_i
-    with torch.no_grad():
-        W.zero_()
-        for member, source in enumerate(drawn):
-            nn.init.orthogonal_(b[member], generator=source)
-    W.requires_grad_(False)
 
 
 def lstm(operation: str, protocol: Protocol, inputs: int) -> Callable[[Sources], nn.Module]:

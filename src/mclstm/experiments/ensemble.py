@@ -22,9 +22,9 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A model in training, its optimiser, and what was noted of every member; all of it in one checkpoint.
 
-    model: every parameter leads with E. learning_rate: of all parameters, or of each child by its name. A
-    member whose gradient is not finite has failed: it stays as it was before that update, and the others go
-    on.
+    model: every parameter leads with E. learning_rate: of all parameters, or of each child by its name.
+    epsilon: Adam's. A member whose gradient is not finite has failed: it stays as it was before that update,
+    and the others go on.
 
     >>> model = nn.ParameterDict({"w": torch.tensor([[1.0], [2.0]])})
     >>> ensemble = Ensemble(model, members=2, learning_rate=0.5)
@@ -32,10 +32,17 @@ class Ensemble:
     [0.5, 1.5]
     """
 
-    def __init__(self, model: nn.Module, members: int, learning_rate: float | Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        members: int,
+        learning_rate: float | Mapping[str, float],
+        epsilon: float = 1e-8,
+    ) -> None:
         self.model, self.members = model, members
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.Adam(rated(model, learning_rate), fused=True)
+        self.optimiser = torch.optim.Adam(rated(model, learning_rate), eps=epsilon, fused=True)
+        self._rates = [group["lr"] for group in self.optimiser.param_groups]
         self.update = 0
         self.failed = torch.full((members,), -1)  # (E,) the update at which a member failed
         self.noted: list[int] = []  # the updates before which `records` were made
@@ -43,6 +50,11 @@ class Ensemble:
         self.best = {name: value.clone() for name, value in model.state_dict().items()}
         self.best_error = torch.full((members,), math.inf, dtype=torch.float64)  # (E,)
         self._ones, self._failures = torch.ones(members), False
+
+    def slow_down(self, factor: float) -> None:
+        """Learn at this part of the given rates from now on; not kept in a checkpoint."""
+        for group, rate in zip(self.optimiser.param_groups, self._rates, strict=True):
+            group["lr"] = factor * rate
 
     def step(self, losses: Tensor) -> None:
         """One update by the losses (E,) of the members."""

@@ -16,11 +16,13 @@ from mclstm.nn.members import draw, uniform
 from mclstm.tasks.protocols import Protocol, switched
 
 __all__ = [
+    "Decay",
     "MassConserving",
     "Penalty",
     "Recipe",
     "Recurrent",
     "Sources",
+    "fix_input_gate",
     "mass_layer",
     "member_errors",
     "output_penalty",
@@ -33,6 +35,23 @@ Sources = list[torch.Generator]
 Penalty = Callable[[nn.Module, int], Tensor | None]  # (model, update) -> (E,), or None where there is nothing
 
 
+class Decay(NamedTuple):
+    """A learning rate that falls exponentially from one update to another, and stays there.
+
+    >>> [round(Decay(start=100, end=200, to=0.01).at(update), 3) for update in (0, 100, 150, 200, 900)]
+    [1.0, 1.0, 0.1, 0.01, 0.01]
+    """
+
+    start: int
+    end: int
+    to: float  # the factor at the end
+
+    def at(self, update: int) -> float:
+        """The factor of the rate at an update."""
+        gone = (update - self.start) / (self.end - self.start)
+        return float(self.to ** min(1.0, max(0.0, gone)))
+
+
 class Recipe(NamedTuple):
     """A row of a table: how a model is built and trained."""
 
@@ -41,6 +60,8 @@ class Recipe(NamedTuple):
     penalty: Penalty = lambda model, update: None
     cell_penalty: float = 0.0  # factor of the mean square of the cells
     clamped: bool = False  # weights of NAU and NMU go back into their range after every update
+    decay: Decay | None = None  # of the learning rate
+    epsilon: float = 1e-8  # what Adam adds to the size of a gradient before it divides by it
 
 
 def sources(seeds: list[int]) -> Sources:
@@ -127,6 +148,16 @@ def mass_layer(
         members=len(drawn),
         seeds=drawn,
     )
+
+
+def fix_input_gate(layer: MCLSTM, drawn: Sources) -> None:
+    """One learned matrix instead of a gate: nothing is seen, orthogonal logits."""
+    W, b = layer.gates.W_i, layer.gates.b_i
+    with torch.no_grad():
+        W.zero_()
+        for member, source in enumerate(drawn):
+            nn.init.orthogonal_(b[member], generator=source)
+    W.requires_grad_(False)
 
 
 def start_as_torch_(layer: LSTM, drawn: Sources) -> None:

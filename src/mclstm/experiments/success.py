@@ -22,6 +22,7 @@ __all__ = [
     "outcome",
     "reaches",
     "solved_rows",
+    "solves",
     "thresholds",
     "trivial_rows",
 ]
@@ -186,6 +187,15 @@ def reaches(rows: Sequence[Row], model: str, operation: str) -> list[Claim]:
         return []
     text = f"{model} solves {operation} as often as in the paper ({item['paper']:.0%})"
     return [claim(text, "Wilson interval, 95 %", None, item["high"] >= item["paper"])]
+
+
+def solves(rows: Sequence[Row], model: str, operation: str, aim: float) -> list[Claim]:
+    """Whether a success rate is at least what we aimed at."""
+    item = find(rows, model, operation, "success")
+    if item is None:
+        return []
+    text = f"{model} solves {operation} in {aim:.0%} of the runs or more"
+    return [claim(text, "success rate", None, item["value"] >= aim)]
 
 
 def find(rows: Sequence[Row], model: str, setting: str, metric: str) -> Row | None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from mclstm.errors import Interrupted
 from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.networks import Decay
 from mclstm.experiments.watch import Watch
 
 __all__ = ["CHECKPOINT", "Problem", "train"]
@@ -27,6 +28,8 @@ class Problem(NamedTuple):
     evaluate: Callable[[int], dict[str, Tensor]]  # number of the update -> name: (E,), one is "validation"
     after: Callable[[], None]  # what is done to the weights after every update, such as a clamp
     note: Callable[[Ensemble], str]  # what is shown beside the progress
+    decay: Decay | None = None  # of the learning rate
+    epsilon: float = 1e-8  # Adam's
 
 
 def train(
@@ -43,7 +46,7 @@ def train(
 
     Batches are functions of (seed, update), so that what was killed ends with the bits of what was not.
     """
-    ensemble = Ensemble(problem.model, members, learning_rate)
+    ensemble = Ensemble(problem.model, members, learning_rate, problem.epsilon)
     kept, note = folder / CHECKPOINT, ""
     if kept.exists():
         ensemble.restore(kept)
@@ -60,6 +63,8 @@ def train(
                 break
 
             # One update of all of them.
+            if problem.decay is not None:
+                ensemble.slow_down(problem.decay.at(update))
             ensemble.step(problem.losses(update))
             problem.after()
             watch.show(ensemble.update, goal, note)
