@@ -81,6 +81,7 @@ def variants(root: Path, task: str, names: str) -> str:
         found = read(root, task, f"{protocol}-variants")
         if found is not None:
             parts += [f"Protocol {protocol}:", table(task, found["rows"])]
+            parts += [claims_table(found["claims"])] if found["claims"] else []
     return "\n\n".join(parts) or missing(task, "stated", f" --models {names}")
 
 
@@ -165,7 +166,7 @@ ARITHMETIC: dict[str, Callable[[Path], str]] = {
     **{f"{t}-differences": partial(differences, task=t) for t in TASKS},
     "addition-variants": partial(variants, task="addition", names="mclstm-sum,mclstm-l2,mclstm-sum-l2"),
     "recurrent-arithmetic-variants": partial(
-        variants, task="recurrent-arithmetic", names="mclstm-two-cells,mclstm-dynamic"
+        variants, task="recurrent-arithmetic", names="mclstm-tuned,mclstm-two-cells,mclstm-dynamic"
     ),
     "addition-cells": cells,
     "recurrent-arithmetic-reading": reading,

@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -49,7 +49,7 @@ LINES = (
     *(
         Line(f"recurrent {name}: solved by {model}", "recurrent-arithmetic", name, model, "success", percent)
         for name, rival in (("addition", "nau"), ("subtraction", "nau"), ("multiplication", "nmu"))
-        for model in ("mclstm", rival)
+        for model in ("mclstm", "mclstm-tuned", rival)
     ),
     *(
         Line(f"static {name}: solved by mcfc", "static-arithmetic", name, "mcfc", "success", percent)
@@ -69,7 +69,7 @@ LINES = (
 def summary(root: Path) -> str:
     """Every line for which there is a result, with the paper's number and ours by protocol."""
     files = {
-        (name, protocol): read(root / "results" / name / f"{protocol}.json")
+        (name, protocol): read(root / "results" / name, protocol)
         for name in dict.fromkeys(line.experiment for line in LINES)
         for protocol in PROTOCOLS
     }
@@ -87,15 +87,16 @@ def summary(root: Path) -> str:
     return markdown(pd.DataFrame(shown)) if shown[""] else "No results yet."
 
 
-def read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"rows": []}
-    return content
+def read(folder: Path, protocol: str) -> list[Row]:
+    """The rows of the paper's table and of the variants beside it, as far as they were run."""
+    paths = (folder / f"{protocol}{suffix}.json" for suffix in ("", "-variants"))
+    return [row for path in paths if path.is_file() for row in json.loads(path.read_text())["rows"]]
 
 
-def found(content: dict[str, Any], line: Line) -> Row | None:
+def found(rows: Sequence[Row], line: Line) -> Row | None:
     wanted = (line.setting, line.model, line.metric)
-    rows = (row for row in content["rows"] if (row["setting"], row["model"], row["metric"]) == wanted)
-    return next((row for row in rows if row["value"] is not None), None)
+    asked = (row for row in rows if (row["setting"], row["model"], row["metric"]) == wanted)
+    return next((row for row in asked if row["value"] is not None), None)
 
 
 def cell(row: Row, line: Line) -> str:
