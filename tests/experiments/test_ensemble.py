@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.errors import CheckpointError, Interrupted
-from mclstm.experiments import recurrent_arithmetic, static_arithmetic
+from mclstm.experiments import recurrent_arithmetic, static_arithmetic, training
 from mclstm.experiments.arithmetic_models import RECURRENT, recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Recipe, member_errors, sources
@@ -57,8 +57,11 @@ def learn(name: str, folder: Path, goal: int, stop: int | None = None) -> object
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_what_was_stopped_ends_with_the_bits_of_what_was_not(name: str, tmp_path: Path) -> None:
+def test_what_was_stopped_ends_with_the_bits_of_what_was_not(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = learn(name, tmp_path / "whole", goal=10)
+    monkeypatch.setattr(training, "AT_ONCE", 2)
     for stop in (3, 8):
         with pytest.raises(Interrupted, match=f"Stopped after update {stop} of 10"):
             learn(name, tmp_path / "parts", goal=10, stop=stop)

@@ -11,12 +11,15 @@ from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, other_rate
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.native_learning import native_learning
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
 from mclstm.report.paper import Printed
 from mclstm.report.results import Row
 from mclstm.tasks.protocols import Protocol
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 
 __all__ = ["ahead", "arithmetic_jobs", "arithmetic_rows", "in_parts", "problem"]
@@ -37,6 +40,7 @@ def problem(
     batches: Callable[[int], tuple[tuple[Tensor, ...], Tensor]],  # update -> inputs, target (E, B, 1)
     errors: Callable[[Callable[..., Tensor], int], dict[str, Tensor]],  # (network, update) -> name: (E,)
     limit: float,
+    task: StaticArithmetic | RecurrentArithmetic,
 ) -> Problem:
     """Members that learn an operation: squared error and penalty, clamp, sparsity, and how many solved it."""
     network = recipe.build(sources(seeds))
@@ -57,7 +61,8 @@ def problem(
         return f"{solved} of {len(seeds)} seeds solved" + (f", {failed} failed" if failed else "")
 
     after = (lambda: clamp_weights_(network)) if recipe.clamped else (lambda: None)
-    return Problem(network, losses, evaluate, after, note, recipe.decay, recipe.epsilon)
+    advance = native_learning(network, recipe, task)
+    return Problem(network, losses, evaluate, after, note, recipe.decay, recipe.epsilon, advance)
 
 
 def ahead(trains: Callable[[int, int], list[Batch]], members: int) -> Callable[[int], Batch]:

@@ -11,13 +11,13 @@ from mclstm.baselines.regularisers import RECOMMENDED
 from mclstm.experiments.arithmetic_tuned import tuned_recipe
 from mclstm.experiments.networks import (
     MassConserving,
+    OutputPenalty,
     Recipe,
     Recurrent,
     Sources,
+    SparsityPenalty,
     fix_input_gate,
     mass_layer,
-    output_penalty,
-    scheduled,
     start_as_torch_,
 )
 from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
@@ -66,9 +66,9 @@ def recurrent_recipe(model: str, operation: str, protocol: Protocol, inputs: int
     if model.startswith("mclstm"):
         recipe = Recipe(mass(model, operation, protocol, inputs), MASS_RATES[operation])
         factor = MASS_PENALTIES.get(operation)
-        return recipe if factor is None else recipe._replace(penalty=output_penalty(factor))
+        return recipe if factor is None else recipe._replace(penalty=OutputPenalty(factor))
     if model == "lstm":
-        return Recipe(lstm(operation, protocol, inputs), LSTM_RATE, output_penalty(LSTM_PENALTY))
+        return Recipe(lstm(operation, protocol, inputs), LSTM_RATE, OutputPenalty(LSTM_PENALTY))
     like_nmu = switched("nau: schedule of nmu in recurrent arithmetic", protocol)
     adds = switched("nac-mul: adds in recurrent arithmetic", protocol)
     first, second = unit_names(model)
@@ -107,7 +107,7 @@ def regularised(recipe: Recipe, schedule: str) -> Recipe:
     """NAU and NMU with the sparsity penalty and the clamp; the others as they are."""
     if schedule not in RECOMMENDED:
         return recipe
-    return recipe._replace(penalty=scheduled(RECOMMENDED[schedule]), clamped=True)
+    return recipe._replace(penalty=SparsityPenalty(RECOMMENDED[schedule]), clamped=True)
 
 
 def mass(model: str, operation: str, protocol: Protocol, inputs: int) -> Callable[[Sources], nn.Module]:

@@ -42,7 +42,7 @@ class Ensemble:
         self.model, self.members = model, members
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.Adam(rated(model, learning_rate), eps=epsilon, fused=True)
-        self._rates = [group["lr"] for group in self.optimiser.param_groups]
+        self._rates: list[float] = [group["lr"] for group in self.optimiser.param_groups]
         self.update = 0
         self.failed = torch.full((members,), -1)  # (E,) the update at which a member failed
         self.noted: list[int] = []  # the updates before which `records` were made
@@ -55,6 +55,26 @@ class Ensemble:
         """Learn at this part of the given rates from now on; not kept in a checkpoint."""
         for group, rate in zip(self.optimiser.param_groups, self._rates, strict=True):
             group["lr"] = factor * rate
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of all parameters."""
+        (rate,) = self._rates
+        return rate
+
+    def moments(self, parameter: Tensor | None) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """A parameter with Adam's moments of it, which are there after the first update."""
+        if parameter is None:
+            return None, None, None
+        kept = self.optimiser.state[parameter]
+        return parameter.detach(), kept["exp_avg"], kept["exp_avg_sq"]
+
+    def advanced(self, updates: int) -> None:
+        """So many updates were made elsewhere, with `failed` of those that failed."""
+        for kept in self.optimiser.state.values():
+            kept["step"] += updates
+        self._failures = bool((self.failed >= 0).any())
+        self.update += updates
 
     def step(self, losses: Tensor) -> None:
         """One update by the losses (E,) of the members."""

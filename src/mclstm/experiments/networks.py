@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
@@ -18,15 +19,15 @@ from mclstm.tasks.protocols import Protocol, switched
 __all__ = [
     "Decay",
     "MassConserving",
+    "OutputPenalty",
     "Penalty",
     "Recipe",
     "Recurrent",
     "Sources",
+    "SparsityPenalty",
     "fix_input_gate",
     "mass_layer",
     "member_errors",
-    "output_penalty",
-    "scheduled",
     "sources",
     "start_as_torch_",
 ]
@@ -174,25 +175,27 @@ def start_as_torch_(layer: LSTM, drawn: Sources) -> None:
         layer.b.add_(second)
 
 
-def output_penalty(factor: float) -> Penalty:
+@dataclass(frozen=True)
+class OutputPenalty:
     """factor / 2 times the mean square of the output layer's weights, the published L2."""
 
-    def penalty(model: nn.Module, update: int) -> Tensor:
+    factor: float
+
+    def __call__(self, model: nn.Module, update: int) -> Tensor:
         head = model.get_submodule("head")
         assert isinstance(head, Linear)
-        return factor / 2.0 * head.W.square().mean(dim=(1, 2))
-
-    return penalty
+        return self.factor / 2.0 * head.W.square().mean(dim=(1, 2))
 
 
-def scheduled(schedule: Schedule) -> Penalty:
+@dataclass(frozen=True)
+class SparsityPenalty:
     """The sparsity penalty of NAU and NMU with the factor of its schedule; nothing while that is 0."""
 
-    def penalty(model: nn.Module, update: int) -> Tensor | None:
-        factor = schedule.at(update)
-        return factor * sparsity_penalty(model) if factor > 0.0 else None
+    schedule: Schedule
 
-    return penalty
+    def __call__(self, model: nn.Module, update: int) -> Tensor | None:
+        factor = self.schedule.at(update)
+        return factor * sparsity_penalty(model) if factor > 0.0 else None
 
 
 def member_errors(y: Tensor, target: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ def learn(
         folder,
         watch,
         goal,
-        problem(model, recipe, seeds, batches, errors_of(task, evaluate_every), limits[protocol]),
+        problem(model, recipe, seeds, batches, errors_of(task, evaluate_every), limits[protocol], task),
         members=len(seeds),
         learning_rate=learning_rate or recipe.learning_rate,
         evaluate_every=evaluate_every,

@@ -58,7 +58,7 @@ def learn(
         folder,
         watch,
         goal,
-        problem(model, made, seeds, batches, errors_of(task), limits[protocol]),
+        problem(model, made, seeds, batches, errors_of(task), limits[protocol], task),
         members=len(seeds),
         learning_rate=learning_rate or made.learning_rate,
         evaluate_every=evaluate_every,

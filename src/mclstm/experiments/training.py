@@ -17,6 +17,7 @@ from mclstm.experiments.watch import Watch
 __all__ = ["CHECKPOINT", "Problem", "train"]
 
 CHECKPOINT = "checkpoint.safetensors"
+AT_ONCE = 100  # updates between looks at the clock and the signals
 SAVE_EVERY = 60.0  # seconds; when a checkpoint was made does not change what comes out
 
 
@@ -30,6 +31,7 @@ class Problem(NamedTuple):
     note: Callable[[Ensemble], str]  # what is shown beside the progress
     decay: Decay | None = None  # of the learning rate
     epsilon: float = 1e-8  # Adam's
+    advance: Callable[[Ensemble, int], None] | None = None  # many updates at once, after the first
 
 
 def train(
@@ -62,11 +64,16 @@ def train(
             if update >= goal:
                 break
 
-            # One update of all of them.
-            if problem.decay is not None:
-                ensemble.slow_down(problem.decay.at(update))
-            ensemble.step(problem.losses(update))
-            problem.after()
+            # One update of all of them, or many.
+            if problem.advance is not None and update > 0:
+                problem.advance(
+                    ensemble, min(AT_ONCE, goal - update, evaluate_every - update % evaluate_every)
+                )
+            else:
+                if problem.decay is not None:
+                    ensemble.slow_down(problem.decay.at(update))
+                ensemble.step(problem.losses(update))
+                problem.after()
             watch.show(ensemble.update, goal, note)
 
             # What survives.

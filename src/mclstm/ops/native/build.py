@@ -15,6 +15,10 @@ SOURCE = Path(__file__).with_name("kernel.cpp")
 NAMES = (
     "call.h",
     "lanes.h",
+    "learn.h",
+    "learn_call.h",
+    "learn_head.h",
+    "learn_maps.h",
     "philox.h",
     "product.h",
     "settle.h",

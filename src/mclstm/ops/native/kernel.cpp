@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "learn.h"
 #include "philox.h"
 #include "small.h"
 #include "uniform.h"
@@ -128,6 +129,20 @@ int mclstm_runs_here() {
 int mclstm_forward(const Call *call) { return call->wide ? guarded<double>(*call, false) : guarded<float>(*call, false); }
 
 int mclstm_backward(const Call *call) { return call->wide ? guarded<double>(*call, true) : guarded<float>(*call, true); }
+
+int mclstm_learn_bytes() { return int(sizeof(Learn)); }
+
+// Every member for the given number of updates; 1 if there was no memory, and then nothing was changed.
+int mclstm_learn(const Learn *learn) {
+    FlushDenormals flush;
+    try {
+        Learner learner(*learn);
+        for (int64_t member = 0; member < learn->members; ++member) learner.train(member);
+        return 0;
+    } catch (const std::bad_alloc &) {
+        return 1;
+    }
+}
 
 // U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
 void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {

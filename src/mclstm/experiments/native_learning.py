@@ -1,0 +1,101 @@
+"""Which networks of the arithmetic tasks the kernel library can train, and how it is told about them.
+
+Those that are a linear map of all that comes in and a small output layer: MC-LSTM whose gates see the marker
+only, MC-FC, NAU, NMU, NAC and its product. All others, and all of them without the library, torch trains.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.baselines import Linear
+from mclstm.baselines.nac import NAC, NACMul
+from mclstm.baselines.nau import NAU
+from mclstm.baselines.nmu import NMU
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.networks import MassConserving, OutputPenalty, Recipe, SparsityPenalty
+from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
+from mclstm.ops.native.learning import Trained, learn, learns
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.static_arithmetic import StaticArithmetic
+
+__all__ = ["Advance", "native_learning"]
+
+BATCH = 128
+Advance = Callable[[Ensemble, int], None]  # so many updates more of an ensemble that has had its first
+Part = tuple[str, int, list[Tensor | None]]  # its name in the library, its outputs, its parameters in order
+
+
+def native_learning(
+    network: nn.Module, recipe: Recipe, task: StaticArithmetic | RecurrentArithmetic
+) -> Advance | None:
+    """Training by the library, None where it cannot; the weights are those of torch's, within rounding."""
+    layer, head = first_layer(network), output_layer(network)
+    if layer is None or head is None or not learns(BATCH, layer[1]):
+        return None
+    masks, seeds = task.subsets.masks, torch.tensor(task.seeds)
+    offsets = masks[:, 0].argmax(dim=1)
+
+    def advance(ensemble: Ensemble, updates: int) -> None:
+        trained = Trained(
+            layer=layer[0],
+            head=head[0],
+            operation=task.operation,
+            inputs=task.input_size,
+            steps=task.steps,
+            batch=BATCH,
+            outputs=layer[1],
+            subset=int(masks[0, 0].sum()),
+            overlap=int(masks[0].prod(dim=0).sum()),
+            low=task.train_range[0],
+            seeds=seeds,
+            offsets=offsets,
+            parameters=[ensemble.moments(parameter) for parameter in layer[2] + head[2]],
+            failed=ensemble.failed,
+            epsilon=recipe.epsilon,
+            l2=recipe.penalty.factor if isinstance(recipe.penalty, OutputPenalty) else 0.0,
+        )
+        numbers = range(ensemble.update, ensemble.update + updates)
+        rates = [ensemble.rate * (recipe.decay.at(u) if recipe.decay else 1.0) for u in numbers]
+        schedule = recipe.penalty.schedule if isinstance(recipe.penalty, SparsityPenalty) else None
+        pulls = [schedule.at(u) if schedule else 0.0 for u in numbers]
+        learn(trained, ensemble.update, *(torch.tensor(v, dtype=torch.float64) for v in (rates, pulls)))
+        ensemble.advanced(updates)
+
+    return advance
+
+
+def first_layer(network: nn.Module) -> Part | None:
+    """The first layer as the library knows it."""
+    if isinstance(network, MassConserving):
+        gates = network.layer.gates
+        linear = gates.form.gates_see == ("aux",) and gates.form.redistribution == "static"
+        usual = gates.form.input_norm == gates.form.redistribution_norm == "softmax"
+        empty = gates.mask is None and gates.log_c0 is None and gates.initial_state == "zero"
+        if not (linear and usual and empty and gates.aux_size == 1) or gates.W_i.requires_grad:
+            return None
+        parameters = [gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
+        return "mass", gates.hidden_size, parameters
+    layer = network[0] if isinstance(network, nn.Sequential) else None
+    if isinstance(layer, MCFC) and layer.input_norm == "softmax" and layer.b_o is not None:
+        return "mcfc", layer.hidden_size, [layer.B_i, layer.b_o]
+    if isinstance(layer, NAU):
+        return "nau", layer.output_size, [layer.W]
+    return ("nac", layer.output_size, [layer.W_hat, layer.M_hat]) if isinstance(layer, NAC) else None
+
+
+def output_layer(network: nn.Module) -> Part | None:
+    """The output layer as the library knows it."""
+    head = network[1] if isinstance(network, nn.Sequential) else getattr(network, "head", None)
+    if isinstance(head, Linear) and head.b is None:
+        return "linear", 1, [head.W]
+    if isinstance(head, MultiplicativeMCFC) and head.trash and head.mcfc.b_o is not None:
+        return "product", 1, [head.mcfc.B_i, head.mcfc.b_o, head.alpha]
+    if isinstance(head, NACMul):
+        return "nac-mul", 1, [head.nac.W_hat, head.nac.M_hat]
+    if isinstance(head, NAC):
+        return "nac", 1, [head.W_hat, head.M_hat]
+    if isinstance(head, NAU | NMU):
+        return ("nau" if isinstance(head, NAU) else "nmu"), 1, [head.W]
+    return None

@@ -1,0 +1,151 @@
+// Training of small arithmetic networks, many updates at once: numbers are drawn, met by the weights and forgotten in the cache.
+//
+// Every network here is a linear map A of all that comes in, made of its parameters, and a small output layer:
+//
+//     z = A x + c,    ŷ = head(z),    loss = mean (ŷ - y)²
+//
+// The rows of x are (input, step), its columns the samples of a batch; y is an operation between two sums of rows. Members are
+// trained one after the other, each for all updates of a call. torch does the same in experiments/ensemble.py, four times slower.
+
+#pragma once
+
+#include <numeric>
+
+#include "learn_head.h"
+#include "learn_maps.h"
+#include "philox.h"
+#include "product.h"
+
+namespace {
+
+// One member in training.
+class Learner {
+    typedef Lanes<float>::Vec Vec;
+    static constexpr Index V = Lanes<float>::V;
+
+   public:
+    explicit Learner(const Learn &learn)
+        : p(learn), N(learn.inputs * learn.steps), B(learn.batch), K(learn.outputs), own(), maps(learn, own),
+          output(learn, own, LAYER_PARAMETERS[learn.layer]), x(N * B), z(K * B), none(K * B), y(size_t(B)), sums(size_t(2 * B)), weights(size_t(K * N)) {
+        for (Index which = 0; which < 8; ++which) own.gradient[which].resize(size_t(p.parameters[which].size));
+    }
+
+    void train(Index member) {
+        for (Index which = 0; which < 8; ++which)
+            own.value[which] = p.parameters[which].value ? p.parameters[which].value + member * p.parameters[which].size : nullptr;
+        for (Index update = 0; update < p.updates && p.failed[member] < 0; ++update) {
+            draw(member, p.first + update);
+            if (!gradients(p.pulls[update]))
+                fail(member, p.first + update);
+            else
+                step(member, p.first + update + 1, p.rates[update]);
+        }
+    }
+
+   private:
+    const Learn &p;
+    const Index N, B, K;
+    Own own;
+    Maps maps;
+    Output output;
+    Buffer<float> x, z, none;
+    std::vector<float> y;
+    Matrix sums;
+    std::vector<float> weights;
+
+    // The numbers of an update, (n, T, B), and their targets, added up in float64.
+    void draw(Index member, Index update) {
+        uniform_item(p.seeds[member], uint64_t(update), 0, N * B, x);
+        const float low = float(p.low);
+        for (Index k = 0; k < N * B; ++k) x[k] += low;
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (Index s = 0; s < 2; ++s) {
+            const Index from = p.offsets[member] + s * (p.subset - p.overlap);
+            double *to = sums.data() + s * B;
+            for (Index row = from * p.steps; row < (from + p.subset) * p.steps; ++row)
+                for (Index b = 0; b < B; ++b) to[b] += x[row * B + b];
+        }
+        for (Index b = 0; b < B; ++b) {
+            const double one = sums[b], two = sums[B + b];
+            y[b] = float(p.operation == 0 ? one + two : p.operation == 1 ? one - two : one * two);
+        }
+    }
+
+    // Whether all of them are finite.
+    bool gradients(double pull) {
+        for (Matrix &gradient : own.gradient) std::fill(gradient.begin(), gradient.end(), 0.0);
+        maps.forward();
+        for (Index k = 0; k < K * N; ++k) weights[k] = float(maps.A[k]);
+        const Index wide = B / V;
+        for (Index k = 0; k < K; ++k) std::fill_n(none + k * B, B, float(maps.c[k]));
+        for (Index w = 0; w + 4 <= wide; w += 4)
+            product<float, 4, 0>(K, 1, N, {weights.data(), N, 0, 1}, x.at(0) + w, wide, none.at(0) + w, z.at(0) + w, wide);
+        const double loss = output.learn(z, y.data());
+        for (Index k = 0; k < K; ++k) {
+            maps.dc[k] = std::accumulate(output.dz + k * B, output.dz + (k + 1) * B, 0.0);
+            for (Index row = 0; row < N; row += 2) {
+                const Vec *d = output.dz.at(k * B), *one = x.at(row * B), *two = x.at(std::min(row + 1, N - 1) * B);
+                Vec first[2] = {}, second[2] = {};
+                for (Index w = 0; w + 2 <= wide; w += 2)
+                    for (int half = 0; half < 2; ++half) {
+                        first[half] += d[w + half] * one[w + half];
+                        second[half] += d[w + half] * two[w + half];
+                    }
+                maps.dA[k * N + row] = total_of<float>(first[0] + first[1]);
+                if (row + 1 < N) maps.dA[k * N + row + 1] = total_of<float>(second[0] + second[1]);
+            }
+        }
+        maps.backward();
+        if (pull > 0) pull_weights(pull);
+        bool finite = std::isfinite(loss);
+        for (const Matrix &gradient : own.gradient)
+            for (const double value : gradient) finite = finite && std::isfinite(float(value));
+        return finite;
+    }
+
+    // The mean distance of NAU's and NMU's weights from whole numbers.
+    void pull_weights(double factor) {
+        const Index first = LAYER_PARAMETERS[p.layer];
+        if (p.layer == NAU_LAYER) pull(0, factor, false);
+        if (p.head == NAU_HEAD || p.head == NMU_HEAD) pull(first, factor, p.head == NMU_HEAD);
+    }
+
+    // min(|w|, |1 - |w||), for NMU min(|w|, |1 - w|).
+    void pull(Index which, double factor, bool positive) {
+        const double each = factor / double(p.parameters[which].size);
+        for (Index k = 0; k < p.parameters[which].size; ++k) {
+            const double w = own.value[which][k], size = std::abs(w), beyond = 1 - (positive ? w : size), sign = (w > 0) - (w < 0);
+            const double inward = -((beyond > 0) - (beyond < 0)) * (positive ? 1.0 : sign);
+            const double slope = size < std::abs(beyond) ? sign : size > std::abs(beyond) ? inward : 0.5 * (sign + inward);
+            own.gradient[which][k] += each * slope;
+        }
+    }
+
+    void fail(Index member, Index update) {
+        p.failed[member] = update;
+        for (const Parameter &of : p.parameters)
+            if (of.mean) std::fill_n(of.mean + member * of.size, of.size, 0.0f), std::fill_n(of.square + member * of.size, of.size, 0.0f);
+    }
+
+    // Adam, and the weights of NAU and NMU back into their range.
+    void step(Index member, Index number, double rate) {
+        const double first = 1 - std::pow(0.9, double(number)), second = std::sqrt(1 - std::pow(0.999, double(number)));
+        const float size = float(rate / first);
+        for (Index which = 0; which < 8; ++which) {
+            const Parameter &of = p.parameters[which];
+            if (!of.mean) continue;
+            float *value = of.value + member * of.size, *mean = of.mean + member * of.size, *square = of.square + member * of.size;
+            const bool layer = which < LAYER_PARAMETERS[p.layer], units = layer ? p.layer == NAU_LAYER : p.head == NAU_HEAD || p.head == NMU_HEAD;
+            const float least = !layer && p.head == NMU_HEAD ? 0.0f : -1.0f;
+            for (Index k = 0; k < of.size; ++k) {
+                const float g = float(own.gradient[which][k]);
+                mean[k] += 0.1f * (g - mean[k]);
+                square[k] = 0.999f * square[k] + 0.001f * g * g;
+                value[k] -= size * mean[k] / (std::sqrt(square[k]) / float(second) + float(p.epsilon));
+                if (units) value[k] = std::min(1.0f, std::max(least, value[k]));
+            }
+        }
+    }
+};
+
+}  // namespace

@@ -1,0 +1,74 @@
+// What a caller hands over to have small arithmetic networks trained, and what their parts share. Mirrored in native/learning.py.
+
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "lanes.h"
+
+extern "C" {
+struct Parameter {  // of all members; what is not trained has no moments
+    float *value, *mean, *square;
+    int64_t size;  // of one member
+};
+
+struct Learn {
+    int64_t members, inputs, steps, batch, outputs;  // E, n, T, B, K
+    int64_t layer, head, operation;                  // which; operation 0: sum, 1: difference, 2: product
+    int64_t subset, overlap;                         // elements of a subset, and of both
+    int64_t first, updates;                          // the first update and how many
+    const uint64_t *seeds;                           // (E)
+    const int64_t *offsets;                          // (E), the first element of the first subset
+    const double *rates, *pulls;                     // (updates), learning rate and factor of the pull to whole numbers
+    double low, epsilon, l2;                         // numbers are U[low, low + 1); Adam's ε; of the mean square of linear output weights
+    Parameter parameters[8];                         // those of the layer, then those of the head
+    int64_t *failed;                                 // (E), the update at which a member failed, -1 for none
+};
+}
+
+namespace {
+
+using Matrix = std::vector<double>;
+
+// Gates are rounded as those of torch are: one that is 1 in float32 has no slope.
+inline double logistic(double z) { return float(1.0 / (1.0 + std::exp(-z))); }
+
+// Rows (rows, K) of logits as shares, and back: dlogits = p (d - p . d).
+inline void softmax_rows(const float *logits, Index rows, Index K, double *to) {
+    for (Index r = 0; r < rows; ++r, logits += K, to += K) {
+        const double most = *std::max_element(logits, logits + K);
+        double total = 0;
+        for (Index k = 0; k < K; ++k) total += to[k] = std::exp(logits[k] - most);
+        for (Index k = 0; k < K; ++k) to[k] = float(to[k] / total);
+    }
+}
+
+inline void softmax_back(const double *shares, const double *d, Index rows, Index K, double *to) {
+    for (Index r = 0; r < rows; ++r, shares += K, d += K, to += K) {
+        double worth = 0;
+        for (Index k = 0; k < K; ++k) worth += shares[k] * d[k];
+        for (Index k = 0; k < K; ++k) to[k] += shares[k] * (d[k] - worth);
+    }
+}
+
+// The weights of NAC and their way back: W = tanh(a) σ(b).
+inline double nac_weight(float a, float b) { return std::tanh(double(a)) * logistic(b); }
+
+inline void nac_back(float a, float b, double d, double &da, double &db) {
+    const double t = std::tanh(double(a)), s = logistic(b);
+    da += d * (1 - t * t) * s;
+    db += d * t * s * (1 - s);
+}
+
+// What a network is made of: a member's parameters and the gradients of them.
+struct Own {
+    const float *value[8];
+    Matrix gradient[8];
+};
+
+enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER };
+enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD };
+constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2};
+
+}  // namespace

@@ -1,0 +1,159 @@
+"""The kernel library trains as torch does: its networks, its failures, and what it leaves to torch."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from mclstm.experiments import native_learning as module
+from mclstm.experiments.arithmetic import problem
+from mclstm.experiments.arithmetic_models import recurrent_recipe, static_recipe
+from mclstm.experiments.ensemble import Ensemble
+from mclstm.experiments.networks import Decay, Recipe
+from mclstm.experiments.training import Problem
+from mclstm.ops.native.library import library
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.static_arithmetic import StaticArithmetic
+from mclstm.tasks.subsets import OPERATIONS
+
+SEEDS = [3, 4, 8]
+STATIC = [
+    *(("mcfc", operation) for operation in OPERATIONS),
+    *(("nau", operation) for operation in ("addition", "subtraction")),
+    *(("nac", operation) for operation in ("addition", "subtraction")),
+    *(("nmu", "multiplication"), ("nac-mul", "multiplication")),
+]
+needs_library = pytest.mark.skipif(library() is None, reason="without the library torch trains, as elsewhere")
+
+
+def recurrent(model: str, operation: str) -> tuple[Problem, Recipe]:
+    task, recipe = (
+        RecurrentArithmetic(operation, SEEDS, protocol="published"),
+        recurrent_recipe(model, operation, "published"),
+    )
+
+    def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
+        x, a, y = task.train(update)
+        return (x, a), y
+
+    return problem(model, recipe, SEEDS, batches, lambda *_: {}, 1.0, task), recipe
+
+
+def static(model: str, operation: str, recipe: Recipe | None = None) -> tuple[Problem, Recipe]:
+    task, recipe = StaticArithmetic(operation, SEEDS), recipe or static_recipe(model, operation)
+
+    def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
+        x, y = task.train(update)
+        return (x,), y
+
+    return problem(model, recipe, SEEDS, batches, lambda *_: {}, 1.0, task), recipe
+
+
+def trained(made: tuple[Problem, Recipe], native: bool, updates: int = 12, first: int = 0) -> Ensemble:
+    """The first update by torch, the others by one or the other; the count starts at `first`."""
+    (task, recipe), rest = made, updates - 1
+    ensemble = Ensemble(task.model, len(SEEDS), recipe.learning_rate, recipe.epsilon)
+    ensemble.update = first
+    for update in range(first, first + (1 if native else updates)):
+        if recipe.decay is not None:
+            ensemble.slow_down(recipe.decay.at(update))
+        ensemble.step(task.losses(update))
+        task.after()
+        for kept in ensemble.optimiser.state.values():  # Adam counts as the ensemble does
+            kept["step"].fill_(ensemble.update)
+    if native:
+        assert task.advance is not None
+        task.advance(ensemble, 5)
+        task.advance(ensemble, rest - 5)
+    return ensemble
+
+
+def assert_alike(one: Ensemble, other: Ensemble) -> None:
+    assert one.update == other.update
+    for (name, value), wanted in zip(one.model.named_parameters(), other.model.parameters(), strict=True):
+        # Adam moves what hardly has a gradient as far as the rest, and its sign is rounding.
+        torch.testing.assert_close(
+            value, wanted, rtol=2e-3, atol=2e-4, msg=lambda text, at=name: f"{at}: {text}"
+        )
+    for parameter, moments in one.optimiser.state.items():
+        assert moments["step"] == one.update, parameter.shape
+
+
+@needs_library
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_recurrent_networks_learn_as_in_torch(operation: str) -> None:
+    assert_alike(*(trained(recurrent("mclstm", operation), native) for native in (True, False)))
+
+
+@needs_library
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_tuned_networks_learn_as_in_torch(operation: str) -> None:
+    """Gradients of saturated gates are rounding, and so is where they go: losses are compared."""
+    losses = []
+    for native in (True, False):
+        made = recurrent("mclstm-tuned", operation)
+        trained(made, native)
+        losses.append(made[0].losses(100).detach())
+    torch.testing.assert_close(*losses, rtol=1e-4, atol=0.0)
+
+
+@needs_library
+@pytest.mark.parametrize(("model", "operation"), STATIC)
+def test_static_networks_learn_as_in_torch(model: str, operation: str) -> None:
+    first = {"nau": 30_000, "nmu": 1_500_000}.get(model, 0)  # where the pull to whole numbers is at work
+    assert_alike(*(trained(static(model, operation), native, first=first) for native in (True, False)))
+
+
+@needs_library
+def test_the_rate_falls_as_in_torch() -> None:
+    recipe = static_recipe("mcfc", "addition")._replace(
+        decay=Decay(2, 8, 0.1), epsilon=1e-4, learning_rate=0.01
+    )
+    slow, torchs = (trained(static("mcfc", "addition", recipe), native) for native in (True, False))
+    assert_alike(slow, torchs)
+    constant = trained(static("mcfc", "addition", recipe._replace(decay=None)), native=True)
+    assert not torch.allclose(constant.model[0].B_i, slow.model[0].B_i, atol=1e-3)
+
+
+@needs_library
+def test_a_member_that_fails_stays_and_harms_nobody() -> None:
+    ensembles = []
+    for poison in (False, True):
+        task, recipe = static("mcfc", "addition")
+        ensemble = Ensemble(task.model, len(SEEDS), recipe.learning_rate)
+        ensemble.step(task.losses(0))
+        if poison:
+            with torch.no_grad():
+                task.model[1].W[1] = math.inf
+        before = task.model[0].B_i.detach().clone()
+        task.advance(ensemble, 7)
+        ensembles.append(ensemble)
+    assert ensembles[0].failed.tolist() == [-1, -1, -1]
+    assert ensembles[1].failed.tolist() == [-1, 1, -1]
+    one, two = (ensemble.model[0].B_i for ensemble in ensembles)
+    assert torch.equal(one[[0, 2]], two[[0, 2]])
+    assert torch.equal(two[1], before[1])
+    state = ensembles[1].optimiser.state[two]
+    assert not state["exp_avg"][1].any()
+    ensembles[1].note({"validation": torch.zeros(3)})
+    assert ensembles[1].record("validation").isnan().tolist() == [[False, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("made", "model", "operation"),
+    [(recurrent, "lstm", "addition"), (recurrent, "nau", "addition"), (static, "nalu", "addition")],
+)
+def test_others_are_left_to_torch(made: object, model: str, operation: str) -> None:
+    assert made(model, operation)[0].advance is None  # type: ignore[operator]
+
+
+def test_gates_that_see_the_state_are_left_to_torch() -> None:
+    task, recipe = RecurrentArithmetic("addition", SEEDS), recurrent_recipe("mclstm", "addition", "stated")
+    network = recipe.build([torch.Generator().manual_seed(seed) for seed in SEEDS])
+    assert module.native_learning(network, recipe, task) is None
+
+
+def test_without_the_library_torch_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "learns", lambda batch, outputs: False)
+    assert static("mcfc", "addition")[0].advance is None
