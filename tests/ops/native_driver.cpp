@@ -149,7 +149,48 @@ static double run_case() {
     return conserves ? ledger_error<T>(call, x, c0, h, c) : 0.0;
 }
 
+// A network of the arithmetic tasks learns for a few updates: all its weights move and stay finite.
+static bool learns(Layer layer, Head head, int64_t outputs) {
+    const int64_t E = 2, inputs = 9, steps = layer == MASS_LAYER ? 4 : 1, updates = 5;
+    const std::vector<int64_t> sizes[] = {
+        {inputs * outputs, outputs, outputs, outputs * outputs, outputs}, {inputs * outputs, outputs}, {inputs * outputs}, {inputs * outputs, inputs * outputs}};
+    const std::vector<int64_t> heads[] = {{outputs}, {2 * outputs, 2, 1}, {outputs}, {outputs, outputs}, {outputs}, {outputs, outputs}};
+    Learn learn = {};
+    learn.members = E, learn.inputs = inputs, learn.steps = steps, learn.batch = 64, learn.outputs = outputs;
+    learn.layer = layer, learn.head = head, learn.operation = head == LINEAR_HEAD ? 1 : 2, learn.subset = 3, learn.overlap = 1;
+    learn.first = 1, learn.updates = updates, learn.low = 1, learn.epsilon = 1e-8, learn.l2 = 1e-3;
+    const uint64_t seeds[] = {3, 4};
+    const int64_t offsets[] = {0, 4};
+    const std::vector<double> rates(updates, 0.01), pulls(updates, 0.1);
+    int64_t failed[] = {-1, -1};
+    learn.seeds = seeds, learn.offsets = offsets, learn.rates = rates.data(), learn.pulls = pulls.data(), learn.failed = failed;
+    std::vector<int64_t> all = sizes[layer];
+    all.insert(all.end(), heads[head].begin(), heads[head].end());
+    std::vector<std::vector<float>> kept;
+    for (const int64_t size : all)
+        for (int moment = 0; moment < 3; ++moment) {
+            kept.emplace_back(size_t(E * size));
+            for (float &value : kept.back()) value = moment ? 0.0f : float(0.2 + 0.4 * uniform());
+        }
+    const std::vector<std::vector<float>> before = kept;
+    for (size_t which = 0; which < all.size(); ++which)
+        learn.parameters[which] = {kept[3 * which].data(), kept[3 * which + 1].data(), kept[3 * which + 2].data(), all[which]};
+    bool fine = mclstm_learn(&learn) == 0 && failed[0] < 0 && failed[1] < 0;
+    for (size_t which = 0; which < kept.size(); ++which) {
+        fine &= kept[which] != before[which];
+        for (const float value : kept[which]) fine &= std::isfinite(value);
+    }
+    return fine;
+}
+
 int main() {
+    for (const int64_t outputs : {2, 3})
+        for (const Head head : {LINEAR_HEAD, PRODUCT_HEAD})
+            if (!learns(MASS_LAYER, head, outputs) || !learns(MCFC_LAYER, head, outputs)) return std::printf("head %d does not learn\n", head), 1;
+    for (const Head head : {NAU_HEAD, NMU_HEAD})
+        if (!learns(NAU_LAYER, head, 2)) return std::printf("head %d does not learn\n", head), 1;
+    for (const Head head : {NAC_HEAD, NAC_MUL_HEAD})
+        if (!learns(NAC_LAYER, head, 2)) return std::printf("head %d does not learn\n", head), 1;
     double single = 0, wide = 0;
     for (int draw = 0; draw < 300; ++draw) {
         single = std::max(run_case<float>(), single), wide = std::max(run_case<double>(), wide);
