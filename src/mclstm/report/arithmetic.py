@@ -8,6 +8,7 @@ import pandas as pd
 from mclstm.report.paper import ADDITION, ADDITION_FAILED, Printed
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING, markdown
+from mclstm.tasks.subsets import OPERATIONS
 
 __all__ = [
     "claims_table",
@@ -32,7 +33,8 @@ def success_table(rows: Sequence[Row]) -> str:
     | nau   | 50 % (10 to 90) | –       | 2 × 4e3         |
     """
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
-    operations = list(dict.fromkeys(r["setting"] for r in rows))
+    # In the paper's order, whichever was run first.
+    operations = [name for name in OPERATIONS if any(r["setting"] == name for r in rows)]
     models = list(dict.fromkeys(r["model"] for r in rows))
     table: dict[str, list[str]] = {"model": models}
     for operation in operations:
