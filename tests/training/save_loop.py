@@ -44,7 +44,7 @@ def kill_savers(folder: Path, count: int, seed: int) -> None:
         os.waitpid(child, 0)
         tensors, metadata = load(path)
         loaded += bool((tensors["weights.w"] == metadata["update"]).all())
-        if round_ - metadata["round"] > 3:  # the machine has become slower: the last savers did not get to save
+        if round_ - metadata["round"] > 3:  # slower than before: savers did not get to save
             span = min(2.0, 2.0 * span)
     save(path, {}, {})
     print(loaded, metadata["round"], sorted(entry.name for entry in folder.iterdir()))
