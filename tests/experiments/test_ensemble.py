@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from experiments.working import Stopping
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.experiments import recurrent_arithmetic, static_arithmetic, training
 from mclstm.experiments.arithmetic_models import RECURRENT, recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.training import CHECKPOINT
-from mclstm.experiments.watch import Watch
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.training import checkpoint
@@ -33,20 +33,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"stated": 1e-3, "published": 2e-3}
     for module in (recurrent_arithmetic, static_arithmetic):
         monkeypatch.setattr(module, "thresholds", lambda task, operation: limits)
-
-
-class Stopping(Watch):
-    """A watch that stops at an update."""
-
-    def __init__(self, folder: Path, update: int | None) -> None:
-        super().__init__(folder, lambda: None)
-        self.update, self.done = update, 0
-
-    def show(self, done: int, total: int, note: str = "") -> None:
-        self.done = done
-
-    def stopped(self) -> int | None:
-        return 15 if self.done == self.update else None
 
 
 def learn(name: str, folder: Path, goal: int, stop: int | None = None) -> object:

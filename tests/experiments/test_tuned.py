@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from experiments.working import Stopping
 from mclstm.errors import Interrupted
 from mclstm.experiments.arithmetic_models import recurrent_recipe
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Decay, sources
 from mclstm.experiments.training import Problem, train
-from mclstm.experiments.watch import Watch
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 from mclstm.tasks.thresholds import success_threshold
@@ -82,21 +82,9 @@ def problem(decay: Decay | None, epsilon: float = 1e-8) -> Problem:
     )
 
 
-class Quiet(Watch):
-    def __init__(self, folder: Path, stop: int | None = None) -> None:
-        super().__init__(folder, lambda: None)
-        self.stop, self.done = stop, 0
-
-    def show(self, done: int, total: int, note: str = "") -> None:
-        self.done = done
-
-    def stopped(self) -> int | None:
-        return 15 if self.done == self.stop else None
-
-
 def trained(folder: Path, task: Problem, stop: int | None = None) -> Tensor:
     folder.mkdir(exist_ok=True)
-    train(folder, Quiet(folder, stop), 3, task, members=1, learning_rate=0.5, evaluate_every=100)
+    train(folder, Stopping(folder, stop), 3, task, members=1, learning_rate=0.5, evaluate_every=100)
     return next(task.model.parameters()).detach()
 
 

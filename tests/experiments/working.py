@@ -1,4 +1,4 @@
-"""Jobs small enough to look at: they count, and say in their folder how often they were called."""
+"""Jobs small enough to look at: they count, and say how often they were called; a watch that stops them."""
 
 import json
 import os
@@ -9,6 +9,20 @@ from typing import Any
 
 from mclstm.errors import DataError, Interrupted
 from mclstm.experiments.watch import Watch
+
+
+class Stopping(Watch):
+    """A watch that stops at an update."""
+
+    def __init__(self, folder: Path, update: int | None) -> None:
+        super().__init__(folder, lambda: None)
+        self.update, self.done = update, 0
+
+    def show(self, done: int, total: int, note: str = "") -> None:
+        self.done = done
+
+    def stopped(self) -> int | None:
+        return 15 if self.done == self.update else None
 
 
 def count(

@@ -71,7 +71,9 @@ def first_layer(network: nn.Module) -> Part | None:
     if isinstance(network, MassConserving):
         gates = network.layer.gates
         linear = gates.form.gates_see == ("aux",) and gates.form.redistribution == "static"
-        usual = gates.form.input_norm == gates.form.redistribution_norm == "softmax"
+        usual = (
+            gates.form.input_norm == gates.form.redistribution_norm == "softmax" and network.layer.conserving
+        )
         empty = gates.mask is None and gates.log_c0 is None and gates.initial_state == "zero"
         if not (linear and usual and empty and gates.aux_size == 1) or gates.W_i.requires_grad:
             return None
@@ -88,10 +90,16 @@ def first_layer(network: nn.Module) -> Part | None:
 def output_layer(network: nn.Module) -> Part | None:
     """The output layer as the library knows it."""
     head = network[1] if isinstance(network, nn.Sequential) else getattr(network, "head", None)
+    if isinstance(head, MultiplicativeMCFC):
+        inner = head.mcfc
+        usual = (
+            head.trash and inner.input_norm == "softmax" and inner.b_o is not None and inner.hidden_size == 2
+        )
+        return ("product", 1, [inner.B_i, inner.b_o, head.alpha]) if usual else None
+    if getattr(head, "output_size", None) != 1:
+        return None
     if isinstance(head, Linear) and head.b is None:
         return "linear", 1, [head.W]
-    if isinstance(head, MultiplicativeMCFC) and head.trash and head.mcfc.b_o is not None:
-        return "product", 1, [head.mcfc.B_i, head.mcfc.b_o, head.alpha]
     if isinstance(head, NACMul):
         return "nac-mul", 1, [head.nac.W_hat, head.nac.M_hat]
     if isinstance(head, NAC):

@@ -64,16 +64,8 @@ def train(
             if update >= goal:
                 break
 
-            # One update of all of them, or many.
-            if problem.advance is not None and update > 0:
-                problem.advance(
-                    ensemble, min(AT_ONCE, goal - update, evaluate_every - update % evaluate_every)
-                )
-            else:
-                if problem.decay is not None:
-                    ensemble.slow_down(problem.decay.at(update))
-                ensemble.step(problem.losses(update))
-                problem.after()
+            # One update of all of them, or many, up to the next evaluation.
+            go_on(ensemble, problem, min(goal - update, evaluate_every - update % evaluate_every))
             watch.show(ensemble.update, goal, note)
 
             # What survives.
@@ -86,6 +78,17 @@ def train(
         ensemble.save(kept)
     watch.show(goal, goal, note)
     return ensemble
+
+
+def go_on(ensemble: Ensemble, problem: Problem, most: int) -> None:
+    """One update, or at most so many where they are made elsewhere; the first makes Adam's moments, here."""
+    if problem.advance is not None and ensemble.update > 0:
+        problem.advance(ensemble, min(AT_ONCE, most))
+        return
+    if problem.decay is not None:
+        ensemble.slow_down(problem.decay.at(ensemble.update))
+    ensemble.step(problem.losses(ensemble.update))
+    problem.after()
 
 
 @contextmanager

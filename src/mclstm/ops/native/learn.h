@@ -5,7 +5,7 @@
 //     z = A x + c,    ŷ = head(z),    loss = mean (ŷ - y)²
 //
 // The rows of x are (input, step), its columns the samples of a batch; y is an operation between two sums of rows. Members are
-// trained one after the other, each for all updates of a call. torch does the same in experiments/ensemble.py, four times slower.
+// trained one after the other, each for all updates of a call. torch does the same in experiments/ensemble.py, several times slower.
 
 #pragma once
 
@@ -53,7 +53,7 @@ class Learner {
     Matrix sums;
     std::vector<float> weights;
 
-    // The numbers of an update, (n, T, B), and their targets, added up in float64.
+    // The numbers of an update, (n, T, B), from the stream "train" of tasks/streams.py, and their targets, added up in float64.
     void draw(Index member, Index update) {
         uniform_item(p.seeds[member], uint64_t(update), 0, N * B, x);
         const float low = float(p.low);

@@ -14,10 +14,9 @@ class Output {
 
     // The loss of a batch, its gradients by z and by the parameters.
     double learn(const float *z, const float *y) {
-        double loss = 0;
         std::fill(dw.begin(), dw.end(), 0.0);
-        p.head == PRODUCT_HEAD || p.head == NAC_MUL_HEAD ? loss = powers(z, y) : p.head == NMU_HEAD ? loss = factors(z, y) : loss = sums(z, y);
-        return loss;
+        if (p.head == PRODUCT_HEAD || p.head == NAC_MUL_HEAD) return powers(z, y);
+        return p.head == NMU_HEAD ? factors(z, y) : sums(z, y);
     }
 
    private:
@@ -86,7 +85,7 @@ class Output {
         return loss / double(B);
     }
 
-    // ŷ = exp(sum_k e_k log z_k + α): A product of masses with exponents e = softmax(B_i) σ(b_o) and z at least the smallest normal number, NAC• with
+    // ŷ = exp(sum_k e_k log z_k + α): masses have exponents e = softmax(B_i) σ(b_o) and are at least the smallest normal number; NAC• has
     // e = tanh σ, |z| + 1e-7 and no α.
     double powers(const float *z, const float *y) {
         const bool mass = p.head == PRODUCT_HEAD;
