@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from mclstm.baselines import Linear
 from mclstm.experiments import native_learning as module
 from mclstm.experiments.arithmetic import problem
 from mclstm.experiments.arithmetic_models import recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.networks import Decay, Recipe
+from mclstm.experiments.networks import Decay, Recipe, sources
 from mclstm.experiments.training import Problem
 from mclstm.ops.native.library import library
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
@@ -150,7 +151,23 @@ def test_others_are_left_to_torch(made: object, model: str, operation: str) -> N
 
 def test_gates_that_see_the_state_are_left_to_torch() -> None:
     task, recipe = RecurrentArithmetic("addition", SEEDS), recurrent_recipe("mclstm", "addition", "stated")
-    network = recipe.build([torch.Generator().manual_seed(seed) for seed in SEEDS])
+    network = recipe.build(sources(SEEDS))
+    assert module.native_learning(network, recipe, task) is None
+
+
+@pytest.mark.parametrize("spoiled", ["ablation", "two answers", "bias"])
+def test_other_forms_of_its_networks_are_left_to_torch(spoiled: str) -> None:
+    task, recipe = (
+        RecurrentArithmetic("addition", SEEDS),
+        recurrent_recipe("mclstm-tuned", "addition", "stated"),
+    )
+    network = recipe.build(sources(SEEDS))
+    if spoiled == "ablation":
+        network.layer.gates.form = network.layer.gates.form._replace(not_conserving=("output",))
+    else:
+        network.head = Linear(
+            2, 2 if spoiled == "two answers" else 1, bias=spoiled == "bias", members=len(SEEDS)
+        )
     assert module.native_learning(network, recipe, task) is None
 
 
