@@ -183,7 +183,37 @@ static bool learns(Layer layer, Head head, int64_t outputs) {
     return fine;
 }
 
+// A baseline's recurrence, there and back: finite outputs and gradients, and no gradient where nothing was asked for.
+template <class T>
+static bool recurs(int64_t cell) {
+    Recurrence call = {};
+    call.cell = cell, call.wide = sizeof(T) == 8, call.variant = chance(0.5);
+    const bool gated = cell == LSTM_CELL || cell == LN_LSTM_CELL;
+    const int64_t E = one_of({1, 2}), steps = one_of({1, 4}), B = one_of({0, 1, 7, 16, 17, 33}), inputs = one_of({1, 3}), K = one_of({2, 4, 6});
+    call.E = E, call.T = steps, call.B = B, call.I = inputs, call.O = K, call.S = gated ? 2 * K : K;
+    call.R = cell == LN_LSTM_CELL ? 4 * K : cell == LSTM_CELL ? one_of({3, 4}) * K : cell == NALU_CELL ? 2 * K : K;
+    call.extra = cell == LSTM_CELL ? call.R : cell == LN_LSTM_CELL ? 18 * K : cell == UNITARY_CELL ? K / 2 : 0;
+    Array<T> x(E, steps, B, inputs, any_layout(), -1, 1), start(E, 1, B, call.S, any_layout(), -1, 1), h(E, steps, B, K, own_layout(), 0, 0);
+    Array<T> end(E, 1, B, call.S, own_layout(), 0, 0), dh(E, steps, B, K, any_layout(), -1, 1), dend(E, 1, B, call.S, any_layout(), -1, 1);
+    Array<T> dx(E, steps, B, inputs, own_layout(), 0, 0), dstart(E, 1, B, call.S, own_layout(), 0, 0);
+    Array<T> A(E, 1, 1, call.R * (inputs + K), PLAIN, -0.5, 0.5), v(E, 1, 1, call.extra, PLAIN, 0.1, 0.5);
+    std::vector<T> dA(A.values.size()), dv(v.values.size());
+    call.x = x.view, call.start = start.view, call.h = h.view, call.end = end.view, call.A = A.values.data(), call.v = v.values.data();
+    if (mclstm_recurrence(&call, 0) != 0) return false;
+    call.h = call.end = View{}, call.dh = chance(0.7) ? dh.view : View{}, call.dend = chance(0.7) ? dend.view : View{};
+    call.dx = chance(0.7) ? dx.view : View{}, call.dstart = chance(0.7) ? dstart.view : View{}, call.dA = dA.data(), call.dv = dv.data();
+    if (mclstm_recurrence(&call, 1) != 0) return false;
+    bool fine = true, moved = false;
+    for (const std::vector<T> *values : {&h.values, &end.values, &dx.values, &dstart.values, &dA, &dv})
+        for (const T value : *values) fine &= std::isfinite(value);
+    for (const T value : dA) moved |= value != T(0);
+    return fine && moved == (B > 0 && (call.dh.data || call.dend.data));
+}
+
 int main() {
+    for (int64_t cell = LSTM_CELL; cell <= UNITARY_CELL; ++cell)
+        for (int draw = 0; draw < 20; ++draw)
+            if (!recurs<float>(cell) || !recurs<double>(cell)) return std::printf("cell %ld, draw %d: not there and back\n", long(cell), draw), 1;
     for (const int64_t outputs : {2, 3})
         for (const Head head : {LINEAR_HEAD, PRODUCT_HEAD})
             if (!learns(MASS_LAYER, head, outputs) || !learns(MCFC_LAYER, head, outputs)) return std::printf("head %d does not learn\n", head), 1;

@@ -6,6 +6,7 @@ from torch.nn.functional import layer_norm
 
 from mclstm.baselines.lstm import State, orthogonal_blocks
 from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked
+from mclstm.ops.native.recurrence import recurrence, recurs
 
 __all__ = ["LNLSTM"]
 
@@ -21,7 +22,7 @@ class LNLSTM(nn.Module):
     normalised cells, c_t = LN(...), h_t = σ(o) * tanh(c_t): magnitude is lost at every step, so that it
     cannot accumulate. Start: W orthogonal and U identity gate by gate, α = 1, β = 0, β_x of f `forget_bias`.
 
-    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each;
+    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each, differentiable once;
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), (h_n, c_n): (E, B, K) each
 
     >>> h, (h_n, c_n) = LNLSTM(2, 10)(torch.rand(7, 4, 2))
@@ -76,18 +77,36 @@ class LNLSTM(nn.Module):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Outputs of every step and the last state, as the class says."""
         x = sequences(x, self.members, self.input_size)
-        drive = self._normalised(project(x, stacked(self.W, self.members)), self.alpha_x, self.beta_x)
-        U = stacked(self.U, self.members).transpose(1, 2)
         if state is None:
             h = c = x.new_zeros(x.shape[0], x.shape[2], self.hidden_size)
         else:
             h, c = (stacked(value, self.members) for value in state)
+        native = recurs(x, 4 * self.hidden_size * (self.input_size + self.hidden_size))
+        every, h, c = self._native(x, h, c) if native else self._steps(x, h, c)
+        return outward(every, self.members), (outward(h, self.members), outward(c, self.members))
+
+    def _native(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """x (E, T, B, I), h and c (E, B, K) -> h of every step, the last h and c, by the kernel library."""
+        A, extra = (
+            torch.cat([stacked(value, self.members) for value in values], dim=-1)
+            for values in (
+                (self.W, self.U),
+                (self.alpha_x, self.beta_x, self.alpha_h, self.beta_h, self.alpha_c, self.beta_c),
+            )
+        )
+        every, last = recurrence("ln-lstm", x, torch.cat([h, c], dim=-1), A, extra, self.published)
+        h, c = last.chunk(2, dim=-1)
+        return every, h, c
+
+    def _steps(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The same in torch's operations."""
+        drive = self._normalised(project(x, stacked(self.W, self.members)), self.alpha_x, self.beta_x)
+        U = stacked(self.U, self.members).transpose(1, 2)
         outputs = []
         for z in drive.unbind(1):
             h, c = self._step(z + self._normalised(torch.bmm(h, U), self.alpha_h, self.beta_h), c)
             outputs.append(h)
-        last = (outward(h, self.members), outward(c, self.members))
-        return outward(torch.stack(outputs, dim=1), self.members), last
+        return torch.stack(outputs, dim=1), h, c
 
     def _step(self, z: Tensor, c: Tensor) -> State:
         """z (E, B, 4K) and c (E, B, K) -> the next h and c."""

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from mclstm.baselines.lstm_sequence import lstm_sequence
 from mclstm.nn.members import Seeds, draw, generators, leading, outward, sequences, stacked
+from mclstm.ops.native.recurrence import recurrence, recurs
 
 __all__ = ["LSTM", "orthogonal_blocks"]
 
@@ -75,9 +76,14 @@ class LSTM(nn.Module):
         else:
             h0, c0 = (stacked(value, self.members).transpose(1, 2) for value in state)
         W, U, b = (stacked(value, self.members) for value in (self.W, self.U, self.b))
-        h, c = lstm_sequence(x.permute(1, 0, 3, 2), h0, c0, W, U, b)
-        last = (outward(h[-1].transpose(1, 2), self.members), outward(c.transpose(1, 2), self.members))
-        return outward(h.permute(1, 0, 3, 2), self.members), last
+        if recurs(x, W[0].numel() + U[0].numel()):
+            start = torch.cat([h0, c0], dim=1).mT
+            h, last = recurrence("lstm", x, start, torch.cat([W, U], dim=-1), b)
+            h_n, c_n = last.chunk(2, dim=-1)
+        else:
+            steps, c = lstm_sequence(x.permute(1, 0, 3, 2), h0, c0, W, U, b)
+            h, h_n, c_n = steps.permute(1, 0, 3, 2), steps[-1].mT, c.mT
+        return outward(h, self.members), (outward(h_n, self.members), outward(c_n, self.members))
 
     def extra_repr(self) -> str:
         forget = f"forget_bias={self.forget_bias}" if self.forget_gate else "no forget gate"

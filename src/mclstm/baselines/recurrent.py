@@ -11,6 +11,7 @@ from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 from mclstm.nn.arguments import one_of
 from mclstm.nn.members import Seeds, leading, outward, sequences, stacked
+from mclstm.ops.native.recurrence import recurrence, recurs
 
 __all__ = ["UNITS", "RecurrentUnit"]
 
@@ -23,6 +24,8 @@ UNITS: dict[str, Callable[..., Unit]] = {
     "nau": NAU,
     "nmu": NMU,
 }
+# What the kernel library calls the recurrences of the units.
+CELLS = {"nac": "linear", "nac-mul": "powers", "nalu": "nalu", "nau": "linear", "nmu": "products"}
 
 
 class RecurrentUnit(nn.Module):
@@ -30,7 +33,7 @@ class RecurrentUnit(nn.Module):
 
         h_t = Op([x_t, h_{t-1}]),    h_0 learned, starting at 0
 
-    x: (T, B, I) -> h: (T, B, K), h_n: (B, K);
+    x: (T, B, I) -> h: (T, B, K), h_n: (B, K), differentiable once;
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), h_n: (E, B, K)
 
     >>> h, h_n = RecurrentUnit("nau", 10, 2, members=3)(torch.rand(7, 4, 10))
@@ -53,11 +56,9 @@ class RecurrentUnit(nn.Module):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.members = input_size, hidden_size, members
-        self.output_size = hidden_size
+        self.output_size, self.cell = hidden_size, CELLS[one_of("unit", unit, CELLS)]
         wide = input_size + hidden_size
-        self.unit = UNITS[one_of("unit", unit, UNITS)](
-            wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype
-        )
+        self.unit = UNITS[unit](wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype)
         self.h0 = nn.Parameter(torch.zeros(*leading(members), hidden_size, device=device, dtype=dtype))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
@@ -70,12 +71,17 @@ class RecurrentUnit(nn.Module):
         x = sequences(x, self.members, self.input_size)
         h0 = stacked(self.h0, self.members).unsqueeze(1).expand(-1, x.shape[2], -1)
         h = h0 if state is None else stacked(state, self.members)
-        prepared, outputs = self.unit.prepare(), []
-        for now in x.unbind(1):
-            # Samples stay side by side in memory, as the units' products like them.
-            h = self.unit.step(torch.cat([now.mT, h.mT], dim=1).mT, *prepared)
-            outputs.append(h)
-        return outward(torch.stack(outputs, dim=1), self.members), outward(h, self.members)
+        prepared = self.unit.prepare()
+        if recurs(x, prepared[-1][0].numel()):
+            every, h = recurrence(self.cell, x, h, prepared[-1].flatten(0, -3))
+        else:
+            outputs = []
+            for now in x.unbind(1):
+                # Samples stay side by side in memory, as the units' products like them.
+                h = self.unit.step(torch.cat([now.mT, h.mT], dim=1).mT, *prepared)
+                outputs.append(h)
+            every = torch.stack(outputs, dim=1)
+        return outward(every, self.members), outward(h, self.members)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}, members={self.members}"

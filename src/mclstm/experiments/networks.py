@@ -86,8 +86,9 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Tensor, a: Tensor) -> Tensor:
         """The prediction at the last step."""
-        h, _ = self.layer(torch.cat([x, a], dim=-1) if self.marker else x)
-        y: Tensor = self.head(h[:, -1])
+        # The last state begins with the last output: gradients then need no zeros for all other steps.
+        _, last = self.layer(torch.cat([x, a], dim=-1) if self.marker else x)
+        y: Tensor = self.head(last[0] if isinstance(last, tuple) else last)
         return y
 
 

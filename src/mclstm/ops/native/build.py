@@ -14,6 +14,7 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("kernel.cpp")
 NAMES = (
     "call.h",
+    "gated.h",
     "lanes.h",
     "learn.h",
     "learn_call.h",
@@ -21,10 +22,13 @@ NAMES = (
     "learn_maps.h",
     "philox.h",
     "product.h",
+    "recurrence.h",
+    "recurrence_call.h",
     "settle.h",
     "shares.h",
     "small.h",
     "uniform.h",
+    "units.h",
     "worker.h",
 )
 HEADERS = tuple(SOURCE.with_name(name) for name in NAMES)

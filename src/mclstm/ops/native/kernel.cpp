@@ -10,6 +10,7 @@
 
 #include "learn.h"
 #include "philox.h"
+#include "recurrence.h"
 #include "small.h"
 #include "uniform.h"
 #include "worker.h"
@@ -142,6 +143,13 @@ int mclstm_learn(const Learn *learn) {
     } catch (const std::bad_alloc &) {
         return 1;
     }
+}
+
+int mclstm_recurrence_bytes() { return int(sizeof(Recurrence)); }
+
+// A baseline's recurrence, or its way back; 1 if there was no memory.
+int mclstm_recurrence(const Recurrence *call, int backward) {
+    return call->wide ? recur<double>(*call, backward != 0) : recur<float>(*call, backward != 0);
 }
 
 // U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
