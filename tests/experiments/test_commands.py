@@ -9,6 +9,7 @@ import pytest
 
 from mclstm.cli.main import main
 from mclstm.experiments import addition, recurrent_arithmetic, static_arithmetic
+from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.run import EXPERIMENTS, experiment
 from mclstm.tasks.subsets import OPERATIONS
@@ -51,7 +52,8 @@ def test_quick_makes_every_row_of_the_table(
     assert all(f"| {model} " in shown for model in (*models, "constant", "exact"))
     assert (folder / "table.md").read_text() in shown
     table = pd.read_csv(folder / "table.csv")
-    assert len(table) == len(rows)
+    files = (folder / "stated.json", folder / "stated-variants.json")
+    assert len(table) == sum(len(rows_of(path)) for path in files if path.exists())
     metric = "mse" if name == "addition" else "success"
     learned = [row for (model, _, kind), row in rows.items() if kind == metric and model in models]
     assert all(row["trained"] == 2 for row in learned)
@@ -206,3 +208,13 @@ def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "holds no chosen learning rates" in capsys.readouterr().err
     assert run("static-arithmetic", tmp_path, "--operations", "division") == 2
     assert "no setting 'division'" in capsys.readouterr().err
+
+
+def test_the_quick_look_at_recurrent_arithmetic_has_somebody_who_solves_it() -> None:
+    goals = {job.parameters["model"]: job.goal for job in recurrent_arithmetic.jobs(Options())}
+    assert goals["mclstm-tuned"] == TUNED_UPDATES
+    assert goals["mclstm"] < TUNED_UPDATES
+    asked = recurrent_arithmetic.jobs(Options(models=("mclstm-tuned", "nau"), settings=("addition",)))
+    assert [job.parameters["model"] for job in asked] == ["nau", "mclstm-tuned"]
+    paper = recurrent_arithmetic.jobs(Options(profile="paper"))
+    assert "mclstm-tuned" not in {job.parameters["model"] for job in paper}
