@@ -12,7 +12,7 @@ from mclstm.experiments import addition
 from mclstm.experiments.addition import error_rows, lower
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.success import beats, outcome, reaches, solved_rows, together
-from mclstm.report.arithmetic import detail_table, error_table, success_table
+from mclstm.report.arithmetic import detail_table, error_table, error_tables, success_table
 from mclstm.report.arithmetic_blocks import by_other_threshold
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
 
@@ -145,6 +145,19 @@ def test_models_are_compared_seed_by_seed() -> None:
     assert [c["claim"] for c in published] == ["mclstm, count: the error is at most the paper's 0.6"]
     assert not published[0]["holds"]
     assert published[0]["p"] < 0.01  # 4.5 -+ 2 is far above 0.6 -+ 0.4
+
+
+def test_nobody_is_compared_with_runs_that_all_failed() -> None:
+    ours, *_ = error_rows("mclstm", "count", np.arange(1.0, 9.0), [-1] * 8, protocol="stated")
+    theirs, *_ = error_rows("nalu", "count", np.full(8, math.nan), [0] * 8)
+    assert len(addition.claims([ours, theirs])) == 1
+
+
+def test_one_run_that_diverges_leaves_the_median_alone() -> None:
+    rows = error_rows("nau", "count", np.array([1.0, 2.0, 3.0, 4.0, 1e30, math.nan]), [-1] * 5 + [2])
+    means, medians = error_tables(rows).split("medians with quartiles")
+    assert "2e+29" in means
+    assert medians.splitlines()[-1].split("|")[2].strip() == "3 (2 to 4)"
 
 
 def test_tables_show_seeds_and_updates() -> None:

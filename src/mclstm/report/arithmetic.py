@@ -1,10 +1,10 @@
 """The tables of neural arithmetic in the shape of the paper's, from rows of results or its own numbers."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from mclstm.report.entries import budget, count, infinite, mean, middle, rate, spread, updates
 from mclstm.report.paper import ADDITION, ADDITION_FAILED, Printed
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING, markdown
@@ -14,13 +14,12 @@ __all__ = [
     "claims_table",
     "detail_table",
     "error_table",
+    "error_tables",
     "paper_errors",
     "paper_success",
     "success_table",
     "success_tables",
 ]
-
-Cells = Mapping[tuple[str, str, str], Row]  # (model, setting, metric)
 
 
 def success_table(rows: Sequence[Row]) -> str:
@@ -86,6 +85,22 @@ def error_table(rows: Sequence[Row]) -> str:
     return markdown(pd.DataFrame(table))
 
 
+def error_tables(rows: Sequence[Row]) -> str:
+    """Means as in the paper, and medians: one run that diverges makes a mean say nothing of the others."""
+    return f"{error_table(rows)}\n\nThe same runs, medians with quartiles:\n\n{median_table(rows)}"
+
+
+def median_table(rows: Sequence[Row]) -> str:
+    """Median of the squared error with quartiles over the runs where it is finite, by model and regime."""
+    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
+    settings = list(dict.fromkeys(r["setting"] for r in rows if r["metric"] == "mse"))
+    models = list(dict.fromkeys(r["model"] for r in rows))
+    table: dict[str, list[str]] = {"model": models}
+    for setting in settings:
+        table[setting] = [middle(cells.get((model, setting, "mse"))) for model in models]
+    return markdown(pd.DataFrame(table))
+
+
 def claims_table(claims: Sequence[Mapping[str, object]]) -> str:
     """The paper's comparisons on our numbers."""
     shown = {
@@ -120,72 +135,3 @@ def paper_errors() -> str:
         table[setting] = ["{:g} ± {:g}".format(*printed[setting]) for printed in ADDITION.values()]
     table["NaN"] = [str(ADDITION_FAILED[model]) for model in ADDITION]
     return markdown(pd.DataFrame(table))
-
-
-def known(item: Row | None) -> Row | None:
-    """A row that has a number."""
-    return None if item is None or item["value"] is None or math.isnan(item["value"]) else item
-
-
-def rate(item: Row | None) -> str:
-    found = known(item)
-    if found is None:
-        return NOTHING
-    value, low, high = (round(100 * found[key]) for key in ("value", "low", "high"))
-    return f"{value} % ({low} to {high})"
-
-
-def mean(item: Row | None) -> str:
-    found = known(item)
-    if found is None:
-        return NOTHING
-    low = found["low"]
-    half = "" if low is None or math.isnan(low) else f" ± {found['value'] - low:.2g}"
-    return f"{found['value']:.3g}{half}"
-
-
-def spread(item: Row | None) -> str:
-    found = known(item)
-    if found is None:
-        return NOTHING
-    bounds = [found["low"], found["high"]]
-    if any(bound is None or math.isnan(bound) for bound in bounds):
-        return f"{found['value']:.2g}"
-    return "{:.2g} ({:.2g} to {:.2g})".format(found["value"], *bounds)
-
-
-def count(item: Row | None) -> str:
-    found = known(item)
-    return NOTHING if found is None else f"{found['value']:.0f}"
-
-
-def infinite(cells: Cells, model: str, settings: Sequence[str]) -> str:
-    """How many runs have no finite test error though their training did not fail, by regime."""
-    found = {
-        where: r for where in settings if (r := known(cells.get((model, where, "infinite")))) is not None
-    }
-    shown = [f"{r['value']:.0f} ({where})" for where, r in found.items() if r["value"]]
-    return ", ".join(shown) or ("0" if found else NOTHING)
-
-
-def updates(number: float | None) -> str:
-    """How many updates, short.
-
-    >>> updates(460_000.0), updates(2_000_000), updates(0)
-    ('4.6e5', '2e6', '0')
-    """
-    if number is None or math.isnan(number):
-        return NOTHING
-    if number < 1_000:
-        return f"{number:.0f}"
-    power = math.floor(math.log10(number))
-    return f"{number / 10**power:.2g}e{power}"
-
-
-def budget(rows: Sequence[Row], model: str) -> str:
-    """How many seeds were trained for how many updates, once if it is the same everywhere."""
-    every = [r for r in rows if r["model"] == model and r["metric"] in ("success", "mse")]
-    shown = dict.fromkeys(
-        f"{r.get('runs', r['n'])} × {updates(r['trained'])}" for r in every if r.get("trained")
-    )
-    return ", ".join(shown) or NOTHING

@@ -11,6 +11,7 @@ import pandas as pd
 from mclstm.report.arithmetic import (
     claims_table,
     error_table,
+    error_tables,
     paper_errors,
     paper_success,
     success_table,
@@ -51,7 +52,7 @@ def ours(root: Path, task: str, protocol: str) -> str:
         same = read(root, task, "stated") if (task, protocol) == ("static-arithmetic", "published") else None
         return missing(task, protocol) if same is None else by_other_threshold(same["rows"])
     rows = found["rows"]
-    parts = [error_table(rows) if task == "addition" else success_tables(rows)]
+    parts = [error_tables(rows) if task == "addition" else success_tables(rows)]
     if found["claims"]:
         parts.append(claims_table(found["claims"]))
     # Not how long it took: the file knows the last command's time, and jobs may be of many sessions.

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mclstm.evaluation.references import passing_chance
-from mclstm.report.arithmetic import budget, claims_table, count, infinite, rate, spread
+from mclstm.report.arithmetic import claims_table
 from mclstm.report.arithmetic_blocks import missing
+from mclstm.report.entries import budget, count, infinite, rate, spread
 from mclstm.report.results import Row
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
 from mclstm.report.tables import NOTHING, markdown
