@@ -65,11 +65,16 @@ inline void uniform_item(uint64_t seed, uint64_t position, uint32_t stream, Inde
             lanes.word[3][v] = Words{} + stream;
         }
         lanes.encrypt(seed);
+        const bool whole = start + PHILOX_BLOCKS <= numbers - 3 * blocks;  // a copy of known size is one instruction, any other a call
         for (Index w = 0; w < 4; ++w)
             for (Index v = 0; v < SIDE_BY_SIDE; ++v) {
                 const Index from = start + 8 * v, here = std::min<Index>({8, blocks - from, numbers - w * blocks - from});
                 const Floats values = __builtin_convertvector((Signed)(lanes.word[w][v] >> 8), Floats) * 0x1p-24f;
-                if (here > 0) std::memcpy(out + w * blocks + from, &values, size_t(here) * sizeof(float));
+                float *to = out + w * blocks + from;
+                if (whole)
+                    std::memcpy(to, &values, sizeof(values));
+                else if (here > 0)
+                    std::memcpy(to, &values, size_t(here) * sizeof(float));
             }
     }
 }
