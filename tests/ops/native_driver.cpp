@@ -187,7 +187,7 @@ static bool learns(Layer layer, Head head, int64_t outputs) {
 template <class T>
 static bool recurs(int64_t cell) {
     Recurrence call = {};
-    call.cell = cell, call.wide = sizeof(T) == 8, call.variant = chance(0.5);
+    call.cell = cell, call.wide = sizeof(T) == 8, call.variant = chance(0.5), call.threads = one_of({1, 2});
     const bool gated = cell == LSTM_CELL || cell == LN_LSTM_CELL;
     const int64_t E = one_of({1, 2}), steps = one_of({1, 4}), B = one_of({0, 1, 7, 16, 17, 33}), inputs = one_of({1, 3}), K = one_of({2, 4, 6});
     call.E = E, call.T = steps, call.B = B, call.I = inputs, call.O = K, call.S = gated ? 2 * K : K;

@@ -1,5 +1,6 @@
 """The kernel's source and building: no warnings, clean under sanitizers, a package that works without."""
 
+import ctypes
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from mclstm.ops.native import build as building
-from mclstm.ops.native import library, operator
+from mclstm.ops.native import learning, library, operator, recurrence
 from support.variants import build, inputs
 
 DRIVER = Path(__file__).with_name("native_driver.cpp")
@@ -83,6 +84,17 @@ def test_a_stale_library_is_refused(tmp_path: Path) -> None:
     target = tmp_path / next(iter(building.TARGETS))
     assert compiled("-fPIC", "-shared", empty, "-o", target).returncode == 0
     assert "built from another source" in (library._search(tmp_path)[1].reason or "")
+
+
+def test_the_library_is_of_this_source() -> None:
+    """A stale one would only make tests of it be skipped."""
+    assert "another source" not in (library.status().reason or "")
+
+
+@pytest.mark.parametrize(("struct", "name"), [(learning._Learn, "learn"), (recurrence._Call, "recurrence")])
+def test_both_sides_have_the_same_idea_of_a_call(struct: type[ctypes.Structure], name: str) -> None:
+    kernel = library.library()
+    assert kernel is None or getattr(kernel, f"mclstm_{name}_bytes")() == ctypes.sizeof(struct)
 
 
 def test_status_says_which_library_runs() -> None:

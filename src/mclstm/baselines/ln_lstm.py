@@ -5,8 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
 from mclstm.baselines.lstm import State, orthogonal_blocks
-from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked
-from mclstm.ops.native.recurrence import recurrence, recurs
+from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked, states
+from mclstm.ops.native.recurrence import recurrence
 
 __all__ = ["LNLSTM"]
 
@@ -22,7 +22,7 @@ class LNLSTM(nn.Module):
     normalised cells, c_t = LN(...), h_t = σ(o) * tanh(c_t): magnitude is lost at every step, so that it
     cannot accumulate. Start: W orthogonal and U identity gate by gate, α = 1, β = 0, β_x of f `forget_bias`.
 
-    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each, differentiable once;
+    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each;
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), (h_n, c_n): (E, B, K) each
 
     >>> h, (h_n, c_n) = LNLSTM(2, 10)(torch.rand(7, 4, 2))
@@ -77,50 +77,40 @@ class LNLSTM(nn.Module):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Outputs of every step and the last state, as the class says."""
         x = sequences(x, self.members, self.input_size)
-        if state is None:
-            h = c = x.new_zeros(x.shape[0], x.shape[2], self.hidden_size)
-        else:
-            h, c = (stacked(value, self.members) for value in state)
-        native = recurs(x, 4 * self.hidden_size * (self.input_size + self.hidden_size))
-        every, h, c = self._native(x, h, c) if native else self._steps(x, h, c)
+        K = self.hidden_size
+        start = x.new_zeros(x.shape[0], x.shape[2], 2 * K)
+        if state is not None:
+            start = torch.cat([states(value, self.members, x.shape[2], K) for value in state], dim=-1)
+        norms = (self.alpha_x, self.beta_x, self.alpha_h, self.beta_h, self.alpha_c, self.beta_c)
+        A, v = (
+            torch.cat([stacked(value, self.members) for value in values], dim=-1)
+            for values in ((self.W, self.U), norms)
+        )
+        every, last = recurrence("ln-lstm", self._steps, x, start, A, v, variant=self.published)
+        h, c = last.chunk(2, dim=-1)
         return outward(every, self.members), (outward(h, self.members), outward(c, self.members))
 
-    def _native(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """x (E, T, B, I), h and c (E, B, K) -> h of every step, the last h and c, by the kernel library."""
-        A, extra = (
-            torch.cat([stacked(value, self.members) for value in values], dim=-1)
-            for values in (
-                (self.W, self.U),
-                (self.alpha_x, self.beta_x, self.alpha_h, self.beta_h, self.alpha_c, self.beta_c),
-            )
-        )
-        every, last = recurrence("ln-lstm", x, torch.cat([h, c], dim=-1), A, extra, self.published)
-        h, c = last.chunk(2, dim=-1)
-        return every, h, c
-
-    def _steps(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The same in torch's operations."""
-        drive = self._normalised(project(x, stacked(self.W, self.members)), self.alpha_x, self.beta_x)
-        U = stacked(self.U, self.members).transpose(1, 2)
-        outputs = []
-        for z in drive.unbind(1):
-            h, c = self._step(z + self._normalised(torch.bmm(h, U), self.alpha_h, self.beta_h), c)
-            outputs.append(h)
-        return torch.stack(outputs, dim=1), h, c
-
-    def _step(self, z: Tensor, c: Tensor) -> State:
-        """z (E, B, 4K) and c (E, B, K) -> the next h and c."""
+    def _steps(self, x: Tensor, start: Tensor, A: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """x (E, T, B, I), start (E, B, 2K), A = [W, U], v all α, β -> h of every step, the last h and c."""
         K = self.hidden_size
-        i, o, f = torch.sigmoid(z[..., :-K]).chunk(3, dim=-1)
-        c = f * c + i * torch.tanh(z[..., -K:])
-        normalised = self._normalised(c, self.alpha_c, self.beta_c)
-        return o * torch.tanh(normalised), normalised if self.published else c
-
-    def _normalised(self, z: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
-        """LN over the last dimension of z (E, ..., N), with α and β (N,) or (E, N) of its member."""
-        shape = (z.shape[0], *[1] * (z.dim() - 2), z.shape[-1])
-        return torch.addcmul(beta.view(shape), alpha.view(shape), layer_norm(z, z.shape[-1:]))
+        alpha_x, beta_x, alpha_h, beta_h, alpha_c, beta_c = torch.split(v, 4 * [4 * K] + 2 * [K], dim=-1)
+        W, U = A[..., : self.input_size], A[..., self.input_size :].mT
+        (h, c), outputs = start.chunk(2, dim=-1), []
+        for drive in normalised(project(x, W), alpha_x, beta_x).unbind(1):
+            z = drive + normalised(torch.bmm(h, U), alpha_h, beta_h)
+            i, o, f = torch.sigmoid(z[..., :-K]).chunk(3, dim=-1)
+            c = f * c + i * torch.tanh(z[..., -K:])
+            seen = normalised(c, alpha_c, beta_c)
+            h, c = o * torch.tanh(seen), seen if self.published else c
+            outputs.append(h)
+        return torch.stack(outputs, dim=1), torch.cat([h, c], dim=-1)
 
     def extra_repr(self) -> str:
         variant = ", published: carried cells are normalised" if self.published else ""
         return f"{self.input_size}, {self.hidden_size}, members={self.members}{variant}"
+
+
+def normalised(z: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
+    """LN over the last dimension of z (E, ..., N), with α and β (E, N) of its member."""
+    shape = (z.shape[0], *[1] * (z.dim() - 2), z.shape[-1])
+    return torch.addcmul(beta.view(shape), alpha.view(shape), layer_norm(z, z.shape[-1:]))

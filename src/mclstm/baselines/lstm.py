@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.baselines.lstm_sequence import lstm_sequence
-from mclstm.nn.members import Seeds, draw, generators, leading, outward, sequences, stacked
-from mclstm.ops.native.recurrence import recurrence, recurs
+from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked, states
+from mclstm.ops.native.recurrence import recurrence
 
 __all__ = ["LSTM", "orthogonal_blocks"]
 
@@ -23,7 +22,7 @@ class LSTM(nn.Module):
     cut the buffer the other way, so that no gate's W is orthogonal (that code also had forget_bias 0).
     Not to be confused with `torch.nn.LSTM`, which has two biases a gate, another order and another start.
 
-    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each, differentiable once;
+    x: (T, B, I) -> h: (T, B, K), (h_n, c_n): (B, K) each;
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), (h_n, c_n): (E, B, K) each
 
     >>> h, (h_n, c_n) = LSTM(2, 10, members=3, seeds=[0, 1, 2])(torch.rand(7, 4, 2))
@@ -71,19 +70,27 @@ class LSTM(nn.Module):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Outputs of every step and the last state, as the class says."""
         x = sequences(x, self.members, self.input_size)
-        if state is None:
-            h0 = c0 = x.new_zeros(x.shape[0], self.hidden_size, x.shape[2])
-        else:
-            h0, c0 = (stacked(value, self.members).transpose(1, 2) for value in state)
+        K = self.hidden_size
+        start = x.new_zeros(x.shape[0], x.shape[2], 2 * K)
+        if state is not None:
+            start = torch.cat([states(value, self.members, x.shape[2], K) for value in state], dim=-1)
         W, U, b = (stacked(value, self.members) for value in (self.W, self.U, self.b))
-        if recurs(x, W[0].numel() + U[0].numel()):
-            start = torch.cat([h0, c0], dim=1).mT
-            h, last = recurrence("lstm", x, start, torch.cat([W, U], dim=-1), b)
-            h_n, c_n = last.chunk(2, dim=-1)
-        else:
-            steps, c = lstm_sequence(x.permute(1, 0, 3, 2), h0, c0, W, U, b)
-            h, h_n, c_n = steps.permute(1, 0, 3, 2), steps[-1].mT, c.mT
-        return outward(h, self.members), (outward(h_n, self.members), outward(c_n, self.members))
+        every, last = recurrence("lstm", self._steps, x, start, torch.cat([W, U], dim=-1), b)
+        h, c = last.chunk(2, dim=-1)
+        return outward(every, self.members), (outward(h, self.members), outward(c, self.members))
+
+    def _steps(self, x: Tensor, start: Tensor, A: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """x (E, T, B, I), start (E, B, 2K), A = [W, U], b (E, 4K) -> h of every step, the last h and c."""
+        K = self.hidden_size
+        W, U = A[..., : self.input_size], A[..., self.input_size :].mT
+        (h, c), outputs = start.chunk(2, dim=-1), []
+        for drive in project(x, W, b).unbind(1):
+            z = torch.baddbmm(drive, h, U)
+            o, i, *f = torch.sigmoid(z[..., :-K]).chunk(self.gates - 1, dim=-1)
+            c = (f[0] * c if f else c) + i * torch.tanh(z[..., -K:])
+            h = o * torch.tanh(c)
+            outputs.append(h)
+        return torch.stack(outputs, dim=1), torch.cat([h, c], dim=-1)
 
     def extra_repr(self) -> str:
         forget = f"forget_bias={self.forget_bias}" if self.forget_gate else "no forget gate"

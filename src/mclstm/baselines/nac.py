@@ -84,9 +84,9 @@ class NAC(nn.Module):
         """The weights the inputs meet: (O, I) or (E, O, I)."""
         return nac_weight(self.W_hat, self.M_hat)
 
-    def prepare(self) -> tuple[Tensor, ...]:
+    def prepare(self) -> Tensor:
         """What `step` needs, made once a sequence: W (E, O, I)."""
-        return (stacked(self.weight(), self.members),)
+        return stacked(self.weight(), self.members)
 
     def step(self, x: Tensor, W: Tensor) -> Tensor:
         """W x of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
@@ -95,7 +95,7 @@ class NAC(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        return self.step(flat, *self.prepare()).view(*shape, self.output_size)
+        return self.step(flat, self.prepare()).view(*shape, self.output_size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.output_size}, members={self.members}"
@@ -136,7 +136,7 @@ class NACMul(nn.Module):
         """The exponents: (O, I) or (E, O, I)."""
         return self.nac.weight()
 
-    def prepare(self) -> tuple[Tensor, ...]:
+    def prepare(self) -> Tensor:
         """What `step` needs, made once a sequence: W (E, O, I)."""
         return self.nac.prepare()
 
@@ -147,4 +147,4 @@ class NACMul(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        return self.step(flat, *self.prepare()).view(*shape, self.output_size)
+        return self.step(flat, self.prepare()).view(*shape, self.output_size)

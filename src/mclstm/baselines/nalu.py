@@ -52,21 +52,20 @@ class NALU(nn.Module):
         """The weights sums and products share: (O, I) or (E, O, I)."""
         return nac_weight(self.W_hat, self.M_hat)
 
-    def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W (E, O, I), and with G below it (E, 2 O, I)."""
-        W, G = (stacked(value, self.members) for value in (self.weight(), self.G))
-        return W, torch.cat([W, G], dim=1)
+    def prepare(self) -> Tensor:
+        """What `step` needs, made once a sequence: W, and G below it, (E, 2 O, I)."""
+        return torch.cat([stacked(value, self.members) for value in (self.weight(), self.G)], dim=1)
 
-    def step(self, x: Tensor, W: Tensor, both: Tensor) -> Tensor:
-        """The gated mixture of every member: x (E, N, I), W (E, O, I), both (E, 2 O, I) -> (E, N, O)."""
+    def step(self, x: Tensor, both: Tensor) -> Tensor:
+        """The gated mixture of every member: x (E, N, I), both (E, 2 O, I) -> (E, N, O)."""
         total, gate = applied(both, x).chunk(2, dim=-1)
         g = torch.sigmoid(gate)
-        return g * total + (1.0 - g) * log_product(x, W)
+        return g * total + (1.0 - g) * log_product(x, both[:, : self.output_size])
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        return self.step(flat, *self.prepare()).view(*shape, self.output_size)
+        return self.step(flat, self.prepare()).view(*shape, self.output_size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.output_size}, members={self.members}"

@@ -51,9 +51,9 @@ class NAU(nn.Module):
         """The weights the inputs meet: (O, I) or (E, O, I)."""
         return self.W.clamp(*self.limits)
 
-    def prepare(self) -> tuple[Tensor, ...]:
+    def prepare(self) -> Tensor:
         """What `step` needs, made once a sequence: W (E, O, I)."""
-        return (stacked(self.weight(), self.members),)
+        return stacked(self.weight(), self.members)
 
     def step(self, x: Tensor, W: Tensor) -> Tensor:
         """W x of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
@@ -62,7 +62,7 @@ class NAU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        return self.step(flat, *self.prepare()).view(*shape, self.output_size)
+        return self.step(flat, self.prepare()).view(*shape, self.output_size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.output_size}, members={self.members}"

@@ -50,18 +50,18 @@ class NMU(nn.Module):
         """The choice of inputs: (O, I) or (E, O, I)."""
         return self.W.clamp(*self.limits)
 
-    def prepare(self) -> tuple[Tensor, ...]:
-        """What `step` needs, made once a sequence: W (E, 1, O, I)."""
-        return (stacked(self.weight(), self.members).unsqueeze(1),)
+    def prepare(self) -> Tensor:
+        """What `step` needs, made once a sequence: W (E, O, I)."""
+        return stacked(self.weight(), self.members)
 
     def step(self, x: Tensor, W: Tensor) -> Tensor:
-        """The products of every member: x (E, N, I), W (E, 1, O, I) -> (E, N, O)."""
-        return (W * (x.unsqueeze(2) - 1.0) + 1.0).prod(dim=-1)
+        """The products of every member: x (E, N, I), W (E, O, I) -> (E, N, O)."""
+        return (W.unsqueeze(1) * (x.unsqueeze(2) - 1.0) + 1.0).prod(dim=-1)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., I) -> (..., O), as the class says."""
         flat, shape = rows(x, self.members, self.input_size)
-        return self.step(flat, *self.prepare()).view(*shape, self.output_size)
+        return self.step(flat, self.prepare()).view(*shape, self.output_size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.output_size}, members={self.members}"

@@ -10,22 +10,22 @@ from mclstm.baselines.nalu import NALU
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 from mclstm.nn.arguments import one_of
-from mclstm.nn.members import Seeds, leading, outward, sequences, stacked
-from mclstm.ops.native.recurrence import recurrence, recurs
+from mclstm.nn.members import Seeds, leading, outward, sequences, stacked, states
+from mclstm.ops.native.recurrence import recurrence
 
 __all__ = ["UNITS", "RecurrentUnit"]
 
 Unit = NAC | NACMul | NALU | NAU | NMU
 
-UNITS: dict[str, Callable[..., Unit]] = {
-    "nac": NAC,
-    "nac-mul": NACMul,
-    "nalu": NALU,
-    "nau": NAU,
-    "nmu": NMU,
+# Each with what the kernel library calls its recurrence.
+RECURRENCES: dict[str, tuple[Callable[..., Unit], str]] = {
+    "nac": (NAC, "linear"),
+    "nac-mul": (NACMul, "powers"),
+    "nalu": (NALU, "nalu"),
+    "nau": (NAU, "linear"),
+    "nmu": (NMU, "products"),
 }
-# What the kernel library calls the recurrences of the units.
-CELLS = {"nac": "linear", "nac-mul": "powers", "nalu": "nalu", "nau": "linear", "nmu": "products"}
+UNITS: dict[str, Callable[..., Unit]] = {name: unit for name, (unit, _) in RECURRENCES.items()}
 
 
 class RecurrentUnit(nn.Module):
@@ -33,7 +33,7 @@ class RecurrentUnit(nn.Module):
 
         h_t = Op([x_t, h_{t-1}]),    h_0 learned, starting at 0
 
-    x: (T, B, I) -> h: (T, B, K), h_n: (B, K), differentiable once;
+    x: (T, B, I) -> h: (T, B, K), h_n: (B, K);
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, K), h_n: (E, B, K)
 
     >>> h, h_n = RecurrentUnit("nau", 10, 2, members=3)(torch.rand(7, 4, 10))
@@ -56,9 +56,10 @@ class RecurrentUnit(nn.Module):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.members = input_size, hidden_size, members
-        self.output_size, self.cell = hidden_size, CELLS[one_of("unit", unit, CELLS)]
+        self.output_size = hidden_size
         wide = input_size + hidden_size
-        self.unit = UNITS[unit](wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype)
+        build, self.cell = RECURRENCES[one_of("unit", unit, RECURRENCES)]
+        self.unit = build(wide, hidden_size, members=members, seeds=seeds, device=device, dtype=dtype)
         self.h0 = nn.Parameter(torch.zeros(*leading(members), hidden_size, device=device, dtype=dtype))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
@@ -70,18 +71,18 @@ class RecurrentUnit(nn.Module):
         """Outputs of every step and the last of them, as the class says."""
         x = sequences(x, self.members, self.input_size)
         h0 = stacked(self.h0, self.members).unsqueeze(1).expand(-1, x.shape[2], -1)
-        h = h0 if state is None else stacked(state, self.members)
-        prepared = self.unit.prepare()
-        if recurs(x, prepared[-1][0].numel()):
-            every, h = recurrence(self.cell, x, h, prepared[-1].flatten(0, -3))
-        else:
-            outputs = []
-            for now in x.unbind(1):
-                # Samples stay side by side in memory, as the units' products like them.
-                h = self.unit.step(torch.cat([now.mT, h.mT], dim=1).mT, *prepared)
-                outputs.append(h)
-            every = torch.stack(outputs, dim=1)
+        start = h0 if state is None else states(state, self.members, x.shape[2], self.hidden_size)
+        every, h = recurrence(self.cell, self._steps, x, start, self.unit.prepare())
         return outward(every, self.members), outward(h, self.members)
+
+    def _steps(self, x: Tensor, h: Tensor, A: Tensor, _: Tensor) -> tuple[Tensor, Tensor]:
+        """x (E, T, B, I), h (E, B, K), A as the unit prepared it -> h of every step, and the last."""
+        outputs = []
+        for now in x.unbind(1):
+            # Samples stay side by side in memory, as the units' products like them.
+            h = self.unit.step(torch.cat([now.mT, h.mT], dim=1).mT, A)
+            outputs.append(h)
+        return torch.stack(outputs, dim=1), h
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}, members={self.members}"

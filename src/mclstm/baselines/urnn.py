@@ -3,8 +3,19 @@
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.members import Seeds, draw, generators, leading, outward, project, sequences, stacked, uniform
-from mclstm.ops.native.recurrence import recurrence, recurs
+from mclstm.nn.members import (
+    Seeds,
+    draw,
+    generators,
+    leading,
+    outward,
+    project,
+    sequences,
+    stacked,
+    states,
+    uniform,
+)
+from mclstm.ops.native.recurrence import recurrence
 
 __all__ = ["URNN", "mod_relu"]
 
@@ -39,7 +50,7 @@ class URNN(nn.Module):
     ±√(3 / 2n), b ±0.01. `published=True`: modulus squared in modReLU, and b = 0. Outputs are [Re h, Im h];
     the paper's output layer is a `Linear(2n, O, start="xavier")` behind it.
 
-    x: (T, B, I) -> h: (T, B, 2n), h_n: (B, 2n), differentiable once;
+    x: (T, B, I) -> h: (T, B, 2n), h_n: (B, 2n);
     with members x: (T, B, I) shared or (E, T, B, I) -> h: (E, T, B, 2n), h_n: (E, B, 2n)
 
     >>> layer = URNN(2, 10, members=3)
@@ -110,20 +121,23 @@ class URNN(nn.Module):
         """Outputs of every step and the last of them, as the class says."""
         x = sequences(x, self.members, self.input_size)
         # W is made once a sequence: one real product a step is faster than eight small complex factors.
-        W = self._transposed()
-        W = torch.cat([torch.cat([W.real, W.imag], dim=-1), torch.cat([-W.imag, W.real], dim=-1)], dim=-2)
+        W = self._transposed().mT
+        W = torch.cat([torch.cat([W.real, -W.imag], dim=-1), torch.cat([W.imag, W.real], dim=-1)], dim=-2)
         h0 = stacked(self.h0, self.members).unsqueeze(1).expand(-1, x.shape[2], -1)
-        h = h0 if state is None else stacked(state, self.members)
+        start = h0 if state is None else states(state, self.members, x.shape[2], self.output_size)
         V, b = stacked(self.V, self.members), stacked(self.b, self.members)
-        if recurs(x, V[0].numel() + W[0].numel()):
-            every, h = recurrence("unitary", x, h, torch.cat([V, W.mT], dim=-1), b, self.published)
-        else:
-            outputs = []
-            for z in project(x, V).unbind(1):
-                h = mod_relu(torch.baddbmm(z, h, W), b.unsqueeze(1), squared=self.published)
-                outputs.append(h)
-            every = torch.stack(outputs, dim=1)
+        A = torch.cat([V, W], dim=-1)
+        every, h = recurrence("unitary", self._steps, x, start, A, b, variant=self.published)
         return outward(every, self.members), outward(h, self.members)
+
+    def _steps(self, x: Tensor, h: Tensor, A: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """x (E, T, B, I), h (E, B, 2n), A = [V, W], b (E, n) -> h of every step, and the last."""
+        V, W = A[..., : self.input_size], A[..., self.input_size :].mT
+        outputs = []
+        for z in project(x, V).unbind(1):
+            h = mod_relu(torch.baddbmm(z, h, W), b.unsqueeze(1), squared=self.published)
+            outputs.append(h)
+        return torch.stack(outputs, dim=1), h
 
     def extra_repr(self) -> str:
         variant = ", published: squared modulus" if self.published else ""

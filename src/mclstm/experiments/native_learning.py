@@ -14,7 +14,7 @@ from mclstm.baselines.nac import NAC, NACMul
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.networks import MassConserving, OutputPenalty, Recipe, SparsityPenalty
+from mclstm.experiments.networks import MassConserving, OutputPenalty, Recipe, SparsityPenalty, no_penalty
 from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
 from mclstm.ops.native.learning import Trained, learn, learns
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
@@ -30,9 +30,11 @@ Part = tuple[str, int, list[Tensor | None]]  # its name in the library, its outp
 def native_learning(
     network: nn.Module, recipe: Recipe, task: StaticArithmetic | RecurrentArithmetic
 ) -> Advance | None:
-    """Training by the library, None where it cannot; the weights are those of torch's, within rounding."""
+    """Training by the library, None where it cannot; gradients are those of torch's, within rounding."""
     layer, head = first_layer(network), output_layer(network)
     if layer is None or head is None or not learns(BATCH, layer[1]):
+        return None
+    if not (follows(recipe, layer[0], head[0]) and ready(layer[2] + head[2]) and unit_range(task)):
         return None
     masks, seeds = task.subsets.masks, torch.tensor(task.seeds)
     offsets = masks[:, 0].argmax(dim=1)
@@ -66,6 +68,29 @@ def native_learning(
     return advance
 
 
+def follows(recipe: Recipe, layer: str, head: str) -> bool:
+    """Whether the library does what the recipe says: penalties, clamps."""
+    units = layer == "nau" or head in ("nau", "nmu")
+    known = {OutputPenalty: head == "linear", SparsityPenalty: units}
+    penalty = recipe.penalty is no_penalty or known.get(type(recipe.penalty), False)
+    return penalty and recipe.clamped == units and recipe.cell_penalty == 0.0
+
+
+def ready(parameters: list[Tensor | None]) -> bool:
+    """Whether these are what the library can change: all of them learned, in single precision, here."""
+    return all(
+        p is None
+        or (p.requires_grad and p.dtype == torch.float32 and p.device.type == "cpu" and p.is_contiguous())
+        for p in parameters
+    )
+
+
+def unit_range(task: StaticArithmetic | RecurrentArithmetic) -> bool:
+    """Whether its numbers are U[low, low + 1)."""
+    low, high = task.train_range
+    return high - low == 1.0
+
+
 def first_layer(network: nn.Module) -> Part | None:
     """The first layer as the library knows it."""
     if isinstance(network, MassConserving):
@@ -75,11 +100,12 @@ def first_layer(network: nn.Module) -> Part | None:
             gates.form.input_norm == gates.form.redistribution_norm == "softmax" and network.layer.conserving
         )
         empty = gates.mask is None and gates.log_c0 is None and gates.initial_state == "zero"
-        if not (linear and usual and empty and gates.aux_size == 1) or gates.W_i.requires_grad:
+        fixed = not gates.W_i.requires_grad and not gates.W_i.any()
+        if not (linear and usual and empty and fixed and gates.aux_size == 1):
             return None
         parameters = [gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
         return "mass", gates.hidden_size, parameters
-    layer = network[0] if isinstance(network, nn.Sequential) else None
+    layer = network[0] if isinstance(network, nn.Sequential) and len(network) == 2 else None
     if isinstance(layer, MCFC) and layer.input_norm == "softmax" and layer.b_o is not None:
         return "mcfc", layer.hidden_size, [layer.B_i, layer.b_o]
     if isinstance(layer, NAU):

@@ -28,6 +28,7 @@ __all__ = [
     "fix_input_gate",
     "mass_layer",
     "member_errors",
+    "no_penalty",
     "sources",
     "start_as_torch_",
 ]
@@ -53,12 +54,16 @@ class Decay(NamedTuple):
         return float(self.to ** min(1.0, max(0.0, gone)))
 
 
+def no_penalty(model: nn.Module, update: int) -> None:
+    """Nothing is added to the squared error."""
+
+
 class Recipe(NamedTuple):
     """A row of a table: how a model is built and trained."""
 
     build: Callable[[Sources], nn.Module]
     learning_rate: float
-    penalty: Penalty = lambda model, update: None
+    penalty: Penalty = no_penalty
     cell_penalty: float = 0.0  # factor of the mean square of the cells
     clamped: bool = False  # weights of NAU and NMU go back into their range after every update
     decay: Decay | None = None  # of the learning rate

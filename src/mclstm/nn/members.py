@@ -20,6 +20,7 @@ __all__ = [
     "rows",
     "sequences",
     "stacked",
+    "states",
     "uniform",
 ]
 
@@ -121,6 +122,14 @@ def sequences(x: Tensor, members: int | None, size: int) -> Tensor:
     if x.shape[-3] == 0:
         raise ValueError("x has no steps; give sequences of at least one.")
     return x if each else x.expand(members or 1, *x.shape)
+
+
+def states(value: Tensor, members: int | None, batch: int, size: int) -> Tensor:
+    """A state given by a caller, (B, K), or (E, B, K) with members -> (E, B, K)."""
+    expected = (*leading(members), batch, size)
+    if value.shape != expected:
+        raise ValueError(f"The state has shape {tuple(value.shape)}, expected {expected}.")
+    return stacked(value, members)
 
 
 def rows(x: Tensor, members: int | None, size: int) -> tuple[Tensor, tuple[int, ...]]:

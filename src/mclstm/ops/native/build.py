@@ -27,6 +27,7 @@ NAMES = (
     "settle.h",
     "shares.h",
     "small.h",
+    "threads.h",
     "uniform.h",
     "units.h",
     "worker.h",

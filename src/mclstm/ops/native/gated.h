@@ -11,7 +11,7 @@ template <class T, int W>
 class Lstm : public Cell<T, W> {
     using Base = Cell<T, W>;
     using typename Base::Vec;
-    using Base::A, Base::C, Base::I, Base::N, Base::O, Base::R, Base::dz, Base::none, Base::v;
+    using Base::C, Base::I, Base::N, Base::O, Base::R, Base::dz, Base::none, Base::v;
 
    public:
     explicit Lstm(const Recurrence &call) : Base(call), bias(R * N) {}
@@ -25,7 +25,7 @@ class Lstm : public Cell<T, W> {
     void step(const Vec *u, const Vec *before, Vec *after, Vec *trace) {
         this->multiply(0, R, 0, C, u, bias.at(0), trace);
         const Index K = O * W;
-        for (Index k = 0; k < R * W - K; ++k) trace[k] = sigmoid_of<T>(trace[k]);
+        for (Index k = 0; k < R * W - K; ++k) trace[k] = logistic_of<T>(trace[k]);
         Vec *o = trace, *i = o + K, *g = trace + R * W - K, *squashed = g + K;
         for (Index k = 0; k < K; ++k) {
             g[k] = tanh_of<T>(g[k]);
@@ -37,7 +37,7 @@ class Lstm : public Cell<T, W> {
     }
 
     // d: the gradient of the state after the step, then of the one before; du: that of u.
-    void back(const Vec *u, const Vec *before, const Vec *, const Vec *trace, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *before, const Vec *trace, Vec *d, Vec *du) {
         const Index K = O * W;
         const Vec *o = trace, *i = o + K, *g = trace + R * W - K, *squashed = g + K;
         Vec *to = dz.at(0), *last = to + R * W - K;
@@ -69,7 +69,8 @@ ALWAYS void normalise(Index rows, typename Lanes<T>::Vec *z, typename Lanes<T>::
         for (Index r = 0; r < rows; ++r) mean += z[r * W + w];
         mean /= T(rows);
         for (Index r = 0; r < rows; ++r) z[r * W + w] -= mean, square += z[r * W + w] * z[r * W + w];
-        scale[w] = T(1) / root_of<T>(square / T(rows) + T(1e-5));
+        // Where squares overflow, 1 / √∞ = 0 would hide it: ∞ - ∞ says so.
+        scale[w] = T(1) / root_of<T>(square / T(rows) + T(1e-5)) + (square - square);
         for (Index r = 0; r < rows; ++r) z[r * W + w] *= scale[w];
     }
 }
@@ -108,7 +109,7 @@ class NormalisedLstm : public Cell<T, W> {
         for (Index r = 0; r < R; ++r)
             for (Index k = r * W; k < (r + 1) * W; ++k) {
                 const Vec sum = (v[r] * x[k] + v[R + r]) + (v[2 * R + r] * h[k] + v[3 * R + r]);
-                z[k] = r < R - O ? sigmoid_of<T>(sum) : tanh_of<T>(sum);
+                z[k] = r < R - O ? logistic_of<T>(sum) : tanh_of<T>(sum);
             }
         for (Index k = 0; k < K; ++k) c[k] = after[K + k] = z[2 * K + k] * before[K + k] + z[k] * z[3 * K + k];
         normalise<T, W>(O, c, scales + 2 * W);
@@ -121,7 +122,7 @@ class NormalisedLstm : public Cell<T, W> {
             }
     }
 
-    void back(const Vec *u, const Vec *before, const Vec *, const Vec *trace, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *before, const Vec *trace, Vec *d, Vec *du) {
         const Index K = O * W;
         const Vec *x = trace, *h = x + R * W, *z = h + R * W, *c = z + R * W, *squashed = c + K, *scales = squashed + K;
         Vec *to = dz.at(0), *cells = dc.at(0), *recurrent = dh.at(0);

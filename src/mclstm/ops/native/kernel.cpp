@@ -1,8 +1,6 @@
-// The C interface: members and samples are dealt out to threads, each of which runs a Worker.
+// The C interface: members and samples are dealt out to threads, each of which runs a Worker; what trains or draws has one.
 
-#include <exception>
 #include <memory>
-#include <thread>
 #include <vector>
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include "philox.h"
 #include "recurrence.h"
 #include "small.h"
+#include "threads.h"
 #include "uniform.h"
 #include "worker.h"
 
@@ -35,21 +34,6 @@ std::vector<Share> shares_of(const Call &call, Index samples) {
         found.push_back(parts > 1 ? Share{i / parts, i / parts + 1, from, to} : Share{call.E * i / count, call.E * (i + 1) / count, 0, call.B});
     }
     return found;
-}
-
-// One job a thread; where no more threads, or no memory for one, are to be had, this one does it. Room for all of them first: what
-// fails while threads run would end the process.
-template <class Job>
-void in_threads(size_t count, Job job) {
-    std::vector<std::thread> others;
-    others.reserve(count);
-    for (size_t i = 1; i < count; ++i) try {
-            others.emplace_back(job, i);
-        } catch (const std::exception &) {
-            job(i);
-        }
-    job(size_t(0));
-    for (auto &other : others) other.join();
 }
 
 template <class Part>

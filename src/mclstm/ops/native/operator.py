@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from mclstm.ops import manual, recompute
 from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward, forward_last
@@ -80,7 +81,7 @@ class Fused(torch.autograd.Function):
 def traced(x: Tensor) -> bool:
     """Whether something looks at the operators one by one: a compiler, a dispatch mode, fake tensors."""
     modes = torch._C._len_torch_dispatch_stack() > 0
-    return modes or type(x) is not Tensor or torch.compiler.is_compiling()
+    return modes or type(x) not in (Tensor, Parameter) or torch.compiler.is_compiling()
 
 
 @torch.library.custom_op("mclstm::sequence", mutates_args=(), device_types="cpu")

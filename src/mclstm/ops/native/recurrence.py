@@ -1,23 +1,28 @@
 """The recurrences of the baselines, run by the kernel library: forwards, and back by running them again."""
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 
+from mclstm.ops.native.call import WORK_OF_A_THREAD
 from mclstm.ops.native.library import library
 from mclstm.ops.native.operator import traced
+from mclstm.ops.recompute import again
 
-__all__ = ["CELLS", "recurrence", "recurs"]
+__all__ = ["CELLS", "Plain", "recurrence", "recurs"]
+
+Plain = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # (x, start, A, v) -> (h, end)
 
 CELLS = ("lstm", "ln-lstm", "linear", "powers", "nalu", "products", "unitary")
-SIZES = ("E", "T", "B", "I", "O", "S", "R", "extra", "cell", "variant", "wide")
+SIZES = ("E", "T", "B", "I", "O", "S", "R", "extra", "cell", "variant", "wide", "threads")
 VIEWS = ("x", "start", "h", "end", "dh", "dend", "dx", "dstart")
-MOST_WEIGHTS = (
-    10_000  # of a member; sums of their gradients lane by lane outgrow the cache, and torch is as fast
-)
+KINDS = ({(torch.float32, "cpu")}, {(torch.float64, "cpu")})  # what all tensors of a call have in common
+# Of a member: sums of their gradients lane by lane outgrow the cache beyond, and torch is as fast.
+MOST_WEIGHTS = 10_000
 
 
 class _View(ctypes.Structure):
@@ -35,27 +40,14 @@ class _Call(ctypes.Structure):
     ]
 
 
-def recurs(
-    x: Tensor,  # (E, T, B, I)
-    weights: int,  # R (I + O)
-) -> bool:
-    """Whether the library is there and takes sequences of this kind and cells of this size."""
-    kernel = library()
-    fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and weights <= MOST_WEIGHTS
-    return (
-        fits
-        and not traced(x)
-        and kernel is not None
-        and kernel.mclstm_recurrence_bytes() == ctypes.sizeof(_Call)
-    )
-
-
 def recurrence(
     cell: str,  # of CELLS
+    plain: Plain,  # the same in torch's operations, where the library cannot run and for second derivatives
     x: Tensor,  # (E, T, B, I)
     start: Tensor,  # (E, B, S): h, or h and c beside it
     A: Tensor,  # (E, R, I + O), what u_t = [x_t, h_{t-1}] meets
     v: Tensor | None = None,  # (E, N), what else the cell has
+    *,
     variant: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Outputs h (E, T, B, O) of every step and the last state (E, B, S) of a cell.
@@ -69,47 +61,62 @@ def recurrence(
         ln-lstm   gates i, o, f, g of LN(A_x x_t; v) + LN(A_h h_{t-1}; v), v = (α_x, β_x, α_h, β_h, α_c, β_c);
                   S = 2 O; the variant carries the normalised cells
 
-    Differentiable once. The states are not kept for that: the way back runs every block of samples again.
+    States are not kept for the way back, which runs every block of samples again.
 
-    >>> x = torch.ones(1, 3, 1, 1)
-    >>> if recurs(x, weights=2):
-    ...     h, _ = recurrence("linear", x, torch.zeros(1, 1, 1), torch.ones(1, 1, 2))
-    ...     assert h.flatten().tolist() == [1.0, 2.0, 3.0]
+    >>> def sums(x, h, A, v): return (y := h.unsqueeze(1) + x.cumsum(1)), y[:, -1]
+    >>> h, _ = recurrence("linear", sums, torch.ones(1, 3, 1, 1), torch.zeros(1, 1, 1), torch.ones(1, 1, 2))
+    >>> h.flatten().tolist()
+    [1.0, 2.0, 3.0]
     """
     v = A.new_empty(A.shape[0], 0) if v is None else v
-    h, end = _Recurrence.apply(cell, variant, x, start, A, v)  # type: ignore[no-untyped-call]
+    if not recurs(x, start, A, v):
+        return plain(x, start, A, v)
+    h, end = _Recurrence.apply(cell, variant, plain, x, start, A, v)  # type: ignore[no-untyped-call]
     return h, end
+
+
+def recurs(*tensors: Tensor) -> bool:
+    """Whether the library is there and takes these: x, start, A, v. torch says what is wrong."""
+    x, start, A, v = tensors
+    alike = {(value.dtype, value.device.type) for value in tensors} in KINDS
+    fits = start.shape[:2] == (x.shape[0], x.shape[2]) and len(A) == len(v) == len(x)
+    small = A.shape[1] * A.shape[2] <= MOST_WEIGHTS
+    watched = transformed() or any(traced(value) for value in tensors)
+    return alike and fits and small and not watched and library() is not None
+
+
+def transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation look at the operations one by one."""
+    return bool(torch._C._are_functorch_transforms_active()) or forward_ad._current_level >= 0
 
 
 class _Recurrence(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, cell: str, variant: bool, x: Tensor, start: Tensor, A: Tensor, v: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        outputs, (members, samples, state) = A.shape[2] - x.shape[3], start.shape
-        # Samples beside each other in memory, as they are in the library's vectors.
-        h = x.new_empty(members, x.shape[1], outputs, samples).mT
-        end = x.new_empty(members, state, samples).mT
+    def forward(ctx: Any, cell: str, variant: bool, plain: Plain, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+        # Contiguous, for what the library reads without strides; signs that a view keeps aside are set.
+        x, start, A, v = (value.resolve_neg() for value in tensors)
         A, v = A.contiguous(), v.contiguous()
+        h, end = x.new_empty(*x.shape[:3], A.shape[2] - x.shape[3]), x.new_empty(start.shape)
         _run(False, cell, variant, {"x": x, "start": start, "h": h, "end": end}, A, v)
-        ctx.cell, ctx.variant = cell, variant
+        ctx.cell, ctx.variant, ctx.plain = cell, variant, plain
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(x, start, A, v)
+        ctx.save_for_backward(*tensors)
         return h, end
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dh: Tensor | None, dend: Tensor | None) -> tuple[Tensor | None, ...]:
-        x, start, A, v = ctx.saved_tensors
-        dx = (
-            torch.empty_like(x.mT, memory_format=torch.contiguous_format).mT
-            if ctx.needs_input_grad[2]
-            else None
-        )
-        dstart, dA, dv = torch.empty_like(start), torch.empty_like(A), torch.empty_like(v)
-        views = {"x": x, "start": start, "dh": dh, "dend": dend, "dx": dx, "dstart": dstart}
+        tensors: tuple[Tensor, ...] = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
+            found = again(lambda: ctx.plain(*tensors), tensors, dh, dend)
+            return (None, None, None, *found)
+        x, start, A, v = (value.resolve_neg() for value in tensors)
+        A, v = A.contiguous(), v.contiguous()
+        dx = torch.empty_like(x, memory_format=torch.contiguous_format) if ctx.needs_input_grad[3] else None
+        dstart, dA, dv = (torch.empty_like(t, memory_format=torch.contiguous_format) for t in (start, A, v))
+        down = {name: None if d is None else d.resolve_neg() for name, d in (("dh", dh), ("dend", dend))}
+        views = {"x": x, "start": start, **down, "dx": dx, "dstart": dstart}
         _run(True, ctx.cell, ctx.variant, views, A, v, dA, dv)
-        return None, None, dx, dstart, dA, dv
+        return None, None, None, dx, dstart, dA, dv
 
 
 def _run(
@@ -127,7 +134,8 @@ def _run(
     assert start is not None
     (members, steps, samples, inputs), (rows, wide) = x.shape, A.shape[1:]
     shape = (members, steps, samples, inputs, wide - inputs, start.shape[2], rows, v.shape[1])
-    call = _Call(*shape, CELLS.index(cell), variant, x.dtype == torch.float64)
+    threads = 1 if x.numel() * rows < WORK_OF_A_THREAD else torch.get_num_threads()
+    call = _Call(*shape, CELLS.index(cell), variant, x.dtype == torch.float64, threads)
     for name, value in views.items():
         setattr(call, name, _view(value))
     for name, value in zip(("A", "v", "dA", "dv"), (A, v, *gradients), strict=False):

@@ -13,7 +13,7 @@
 extern "C" {
 struct Recurrence {
     int64_t E, T, B, I, O, S, R, extra;    // members, steps, samples, inputs, outputs, rows of the state and of A, length of v
-    int64_t cell, variant, wide;           // which, in what form; 0: float32, 1: float64
+    int64_t cell, variant, wide, threads;  // which, in what form; 0: float32, 1: float64
     View x, start, h, end;                 // (E, T, B, I), (E, B, S), (E, T, B, O), (E, B, S)
     View dh, dend, dx, dstart;             // their gradients; null: zero, or not wanted
     const void *A, *v;                     // contiguous, (E, R, I + O), (E, extra)
@@ -78,9 +78,23 @@ class Cell {
     }
 };
 
+// NaN stays NaN, whatever else is in its bits, which `exp_of` would make a number of.
+template <class T>
+ALWAYS typename Lanes<T>::Vec logistic_of(typename Lanes<T>::Vec z) {
+    return z == z ? sigmoid_of<T>(z) : z;
+}
+
+// e / (e + 2), e = exp(2 z) - 1; near zero by the series of e, for what is left of 1 after a difference has lost its last digits.
 template <class T>
 ALWAYS typename Lanes<T>::Vec tanh_of(typename Lanes<T>::Vec z) {
-    return T(2) * sigmoid_of<T>(z + z) - T(1);
+    typedef typename Lanes<T>::Vec Vec;
+    constexpr int degree = Exp<T>::degree;
+    const Vec twice = z + z;
+    Vec series = Vec{} + T(INVERSE_FACTORIAL[degree]);
+#pragma GCC unroll 16
+    for (int d = degree - 1; d > 0; --d) series = series * twice + T(INVERSE_FACTORIAL[d]);
+    const Vec e = twice * series;
+    return twice * twice < T(0.1156) ? e / (e + T(2)) : T(2) * logistic_of<T>(twice) - T(1);
 }
 
 template <class T>
@@ -98,7 +112,7 @@ ALWAYS typename Lanes<T>::Vec size_of(typename Lanes<T>::Vec z) {
 template <class T>
 ALWAYS typename Lanes<T>::Vec power_of(typename Lanes<T>::Vec z) {
     const typename Lanes<T>::Vec root = exp_of<T>(T(0.5) * z);
-    return root * root;
+    return z == z ? root * root : z;
 }
 
 // log(m 2^n) = n log 2 + 2 (s + s³/3 + s⁵/5 + ...), s = (m - 1) / (m + 1), m between √½ and √2. Of normal numbers; ∞ and NaN stay.

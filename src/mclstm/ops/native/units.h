@@ -19,7 +19,7 @@ class Linear : public Cell<T, W> {
 
     void step(const Vec *u, const Vec *, Vec *after, Vec *) { this->multiply(0, R, 0, C, u, none.at(0), after); }
 
-    void back(const Vec *u, const Vec *, const Vec *, const Vec *, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *, const Vec *, Vec *d, Vec *du) {
         this->multiply_back(0, R, 0, C, d, none.at(0), du);
         this->learn(0, R, d, u);
     }
@@ -45,11 +45,11 @@ class Powers : public Cell<T, W> {
         if (GATED) this->multiply(0, R, 0, C, u, none.at(0), sum);
         for (Index k = 0; k < K; ++k) {
             product[k] = after[k] = power_of<T>(product[k]);
-            if (GATED) g[k] = sigmoid_of<T>(g[k]), after[k] = g[k] * sum[k] + (T(1) - g[k]) * product[k];
+            if (GATED) g[k] = logistic_of<T>(g[k]), after[k] = g[k] * sum[k] + (T(1) - g[k]) * product[k];
         }
     }
 
-    void back(const Vec *u, const Vec *, const Vec *, const Vec *trace, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *, const Vec *trace, Vec *d, Vec *du) {
         const Index K = O * W;
         const Vec *sum = trace + C * W, *g = sum + K, *product = g + K;
         Vec *to = dz.at(0), *up = exponents.at(0), *slope = by_log.at(0);
@@ -79,7 +79,7 @@ class Products : public Cell<T, W> {
     using Base::A, Base::C, Base::I, Base::N, Base::O, Base::R, Base::V;
 
    public:
-    explicit Products(const Recurrence &call) : Base(call), after_(C * N) {}
+    explicit Products(const Recurrence &call) : Base(call), beyond_(C * N) {}
     static Index trace(const Recurrence &) { return 0; }
 
     void step(const Vec *u, const Vec *, Vec *after, Vec *) {
@@ -92,9 +92,9 @@ class Products : public Cell<T, W> {
     }
 
     // The factors before and after each: no division, so that a factor of zero has its slope.
-    void back(const Vec *u, const Vec *, const Vec *, const Vec *, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *, const Vec *, Vec *d, Vec *du) {
         std::fill_n(du, C * W, Vec{});
-        Vec *beyond = after_.at(0);
+        Vec *beyond = beyond_.at(0);
         for (Index r = 0; r < R; ++r)
             for (int w = 0; w < W; ++w) {
                 Vec all = Vec{} + T(1);
@@ -110,7 +110,7 @@ class Products : public Cell<T, W> {
     }
 
    private:
-    Buffer<T> after_;
+    Buffer<T> beyond_;
 };
 
 // uRNN: h = modReLU(A u; b), real parts above imaginary ones, v = b; variant 1 takes the squared modulus. A trace is A u and the modulus.
@@ -136,7 +136,7 @@ class Unitary : public Cell<T, W> {
         }
     }
 
-    void back(const Vec *u, const Vec *, const Vec *, const Vec *trace, Vec *d, Vec *du) {
+    void back(const Vec *u, const Vec *, const Vec *trace, Vec *d, Vec *du) {
         const Index n = O / 2 * W;
         const Vec *modulus = trace + 2 * n;
         Vec *to = dz.at(0);
