@@ -57,8 +57,17 @@ def ours(root: Path, task: str, protocol: str) -> str:
         parts.append(claims_table(found["claims"]))
     # Not how long it took: the file knows the last command's time, and jobs may be of many sessions.
     made = found["made"]
-    parts.append(f"Made {made['date']} at commit {made['commit']}, profile {found['profile']}.")
+    parts.append(
+        f"Made {made['date']} at commit {made['commit']}, profile {found['profile']}.{trained(made)}"
+    )
     return "\n\n".join(parts)
+
+
+def trained(made: Mapping[str, Any]) -> str:
+    """Which commits trained the runs, as far as their jobs say."""
+    commits = dict.fromkeys(job["commit"] for job in made.get("jobs", {}).values())
+    named = ["a copy outside of any checkout" if name == "unknown" else name for name in commits]
+    return f" Its runs were trained at {', '.join(named)}." if named else ""
 
 
 def by_other_threshold(rows: Sequence[Row]) -> str:

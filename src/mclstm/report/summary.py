@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from mclstm.report.entries import updates
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING, markdown
 
@@ -100,8 +101,10 @@ def found(rows: Sequence[Row], line: Line) -> Row | None:
 
 
 def cell(row: Row, line: Line) -> str:
-    """The value with its interval where there is one, and how many runs it is of."""
+    """The value with its interval where there is one, how many runs it is of, how far they were trained."""
     bounds = [row["low"], row["high"]]
     known = all(bound is not None and math.isfinite(bound) for bound in bounds)
     span = f"{' to '.join(line.show(bound) for bound in bounds)}; " if known else ""
-    return f"{line.show(row['value'])} ({span}n = {row['n']})"
+    counted = line.metric == "success" and row.get("trained")
+    trained = f", {updates(row['trained'])} updates" if counted else ""
+    return f"{line.show(row['value'])} ({span}n = {row['n']}{trained})"
