@@ -147,6 +147,26 @@ def test_evaluations_come_at_their_updates_and_at_the_goal(tmp_path: Path) -> No
     assert about == {"update": 10, "noted": [0, 4, 8, 10]}
 
 
+def test_nothing_is_done_for_members_that_all_failed(tmp_path: Path) -> None:
+    model = nn.ParameterDict({"w": torch.ones(2, 1)})
+    asked: list[int] = []
+
+    def losses(update: int) -> Tensor:
+        asked.append(update)
+        return model["w"].sum(1) * (math.nan if update >= 3 else 1.0)
+
+    problem = training.Problem(
+        model, losses, lambda update: {"validation": model["w"].sum(1)}, lambda: None, lambda members: ""
+    )
+    members = training.train(
+        tmp_path, Stopping(tmp_path, None), 50, problem, members=2, learning_rate=0.1, evaluate_every=10
+    )
+    assert asked == [0, 1, 2, 3]
+    assert members.failed.tolist() == [3, 3]
+    assert members.noted == [0, 4]
+    assert members.record("validation")[-1].isnan().all()
+
+
 def test_training_leaves_the_process_as_it_was(tmp_path: Path) -> None:
     torch.set_num_threads(2)
     try:

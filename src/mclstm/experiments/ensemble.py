@@ -62,6 +62,11 @@ class Ensemble:
         (rate,) = self._rates
         return rate
 
+    @property
+    def over(self) -> bool:
+        """Whether every member has failed: nothing will change any more."""
+        return self._failures and bool((self.failed >= 0).all())
+
     def moments(self, parameter: Tensor | None) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """A parameter with Adam's moments of it, which are there after the first update."""
         if parameter is None:

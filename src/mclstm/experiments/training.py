@@ -46,6 +46,8 @@ def train(
 ) -> Ensemble:
     """Train to update `goal`, from the folder's checkpoint if there is one; evaluate at the goal as well.
 
+    Where all members have failed, nothing more is done.
+
     Batches are functions of (seed, update), so that what was killed ends with the bits of what was not.
     """
     ensemble = Ensemble(problem.model, members, learning_rate, problem.epsilon)
@@ -57,11 +59,12 @@ def train(
         while True:
             # What the members can do now; not twice at one update, as after a raised goal.
             update = ensemble.update
-            if (update % evaluate_every == 0 or update == goal) and update not in ensemble.noted[-1:]:
+            last = update >= goal or ensemble.over
+            if (update % evaluate_every == 0 or last) and update not in ensemble.noted[-1:]:
                 with torch.no_grad():
                     ensemble.note(problem.evaluate(update))
                 note = problem.note(ensemble)
-            if update >= goal:
+            if last:
                 break
 
             # One update of all of them, or many, up to the next evaluation.
