@@ -54,7 +54,8 @@ def success_tables(rows: Sequence[Row]) -> str:
 def detail_table(rows: Sequence[Row]) -> str:
     """What else is known of a model on an operation: the other threshold, test error, sparsity, failures."""
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
-    pairs = list(dict.fromkeys((r["model"], r["setting"]) for r in rows if r["metric"] == "success"))
+    models = list(dict.fromkeys(r["model"] for r in rows))
+    pairs = [(m, o) for m in models for o in OPERATIONS if (m, o, "success") in cells]
     beside = next((r["metric"] for r in rows if r["metric"].startswith("success (")), "success")
     table = {
         "model": [model for model, _ in pairs],

@@ -7,6 +7,7 @@ import numpy as np
 
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING
+from mclstm.tasks.subsets import OPERATIONS
 
 __all__ = ["budget", "count", "infinite", "known", "mean", "middle", "rate", "spread", "updates"]
 
@@ -86,6 +87,8 @@ def updates(number: float | None) -> str:
 def budget(rows: Sequence[Row], model: str) -> str:
     """How many seeds were trained for how many updates, once if it is the same everywhere."""
     every = [r for r in rows if r["model"] == model and r["metric"] in ("success", "mse")]
+    if all(r["setting"] in OPERATIONS for r in every):  # in the order of the columns
+        every.sort(key=lambda r: list(OPERATIONS).index(r["setting"]))
     shown = dict.fromkeys(
         f"{r.get('runs', r['n'])} × {updates(r['trained'])}" for r in every if r.get("trained")
     )
