@@ -1,7 +1,8 @@
 """Which networks of the arithmetic tasks the kernel library can train, and how it is told about them.
 
 Those that are a linear map of all that comes in and a small output layer: MC-LSTM whose gates see the marker
-only, MC-FC, NAU, NMU, NAC and its product. All others, and all of them without the library, torch trains.
+only, MC-FC, NAU and NAC, recurrent or not, with one of them, NMU or NAC• as output layer. All others, and all
+of them without the library, torch trains.
 """
 
 from collections.abc import Callable
@@ -13,8 +14,16 @@ from mclstm.baselines import Linear
 from mclstm.baselines.nac import NAC, NACMul
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
+from mclstm.baselines.recurrent import RecurrentUnit
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.networks import MassConserving, OutputPenalty, Recipe, SparsityPenalty, no_penalty
+from mclstm.experiments.networks import (
+    MassConserving,
+    OutputPenalty,
+    Recipe,
+    Recurrent,
+    SparsityPenalty,
+    no_penalty,
+)
 from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
 from mclstm.ops.native.learning import Trained, learn, learns
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
@@ -70,7 +79,7 @@ def native_learning(
 
 def follows(recipe: Recipe, layer: str, head: str) -> bool:
     """Whether the library does what the recipe says: penalties, clamps."""
-    units = layer == "nau" or head in ("nau", "nmu")
+    units = layer in ("nau", "recurrent-nau") or head in ("nau", "nmu")
     known = {OutputPenalty: head == "linear", SparsityPenalty: units}
     penalty = recipe.penalty is no_penalty or known.get(type(recipe.penalty), False)
     return penalty and recipe.clamped == units and recipe.cell_penalty == 0.0
@@ -105,12 +114,25 @@ def first_layer(network: nn.Module) -> Part | None:
             return None
         parameters = [gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
         return "mass", gates.hidden_size, parameters
+    if isinstance(network, Recurrent):
+        return None if network.marker else recurrent_unit(network.layer)
     layer = network[0] if isinstance(network, nn.Sequential) and len(network) == 2 else None
     if isinstance(layer, MCFC) and layer.input_norm == "softmax" and layer.b_o is not None:
         return "mcfc", layer.hidden_size, [layer.B_i, layer.b_o]
     if isinstance(layer, NAU):
         return "nau", layer.output_size, [layer.W]
     return ("nac", layer.output_size, [layer.W_hat, layer.M_hat]) if isinstance(layer, NAC) else None
+
+
+def recurrent_unit(layer: nn.Module) -> Part | None:
+    """A recurrent NAU or NAC as the library knows it."""
+    if not isinstance(layer, RecurrentUnit):
+        return None
+    if isinstance(layer.unit, NAU):
+        return "recurrent-nau", layer.output_size, [layer.unit.W, layer.h0]
+    if isinstance(layer.unit, NAC):
+        return "recurrent-nac", layer.output_size, [layer.unit.W_hat, layer.unit.M_hat, layer.h0]
+    return None
 
 
 def output_layer(network: nn.Module) -> Part | None:

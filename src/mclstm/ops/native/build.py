@@ -20,6 +20,7 @@ NAMES = (
     "learn_call.h",
     "learn_head.h",
     "learn_maps.h",
+    "learn_steps.h",
     "philox.h",
     "product.h",
     "recurrence.h",

@@ -106,7 +106,7 @@ class Learner {
     // The mean distance of NAU's and NMU's weights from whole numbers.
     void pull_weights(double factor) {
         const Index first = LAYER_PARAMETERS[p.layer];
-        if (p.layer == NAU_LAYER) pull(0, factor, false);
+        if (is_nau(p.layer)) pull(0, factor, false);
         if (p.head == NAU_HEAD || p.head == NMU_HEAD) pull(first, factor, p.head == NMU_HEAD);
     }
 
@@ -135,7 +135,8 @@ class Learner {
             const Parameter &of = p.parameters[which];
             if (!of.mean) continue;
             float *value = of.value + member * of.size, *mean = of.mean + member * of.size, *square = of.square + member * of.size;
-            const bool layer = which < LAYER_PARAMETERS[p.layer], units = layer ? p.layer == NAU_LAYER : p.head == NAU_HEAD || p.head == NMU_HEAD;
+            const bool layer = which < LAYER_PARAMETERS[p.layer];
+            const bool units = layer ? which == 0 && is_nau(p.layer) : p.head == NAU_HEAD || p.head == NMU_HEAD;
             const float least = !layer && p.head == NMU_HEAD ? 0.0f : -1.0f;
             for (Index k = 0; k < of.size; ++k) {
                 const float g = float(own.gradient[which][k]);

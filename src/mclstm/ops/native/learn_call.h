@@ -67,8 +67,24 @@ struct Own {
     Matrix gradient[8];
 };
 
-enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER };
+enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, RECURRENT_NAC_LAYER };
 enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD };
-constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2};
+constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3};
+
+inline bool is_nau(Index layer) { return layer == NAU_LAYER || layer == RECURRENT_NAU_LAYER; }
+
+// Weights of NAU, clamped, or of NAC, made of parameters 0 and 1; and their way back.
+inline void unit_weights(Index layer, const Own &own, Matrix &to) {
+    for (size_t k = 0; k < to.size(); ++k)
+        to[k] = is_nau(layer) ? std::min(1.0f, std::max(-1.0f, own.value[0][k])) : nac_weight(own.value[0][k], own.value[1][k]);
+}
+
+inline void unit_weights_back(Index layer, const Matrix &d, Own &own) {
+    for (size_t k = 0; k < d.size(); ++k)
+        if (!is_nau(layer))
+            nac_back(own.value[0][k], own.value[1][k], d[k], own.gradient[0][k], own.gradient[1][k]);
+        else if (std::abs(own.value[0][k]) <= 1.0f)
+            own.gradient[0][k] += d[k];
+}
 
 }  // namespace

@@ -2,14 +2,14 @@
 
 #pragma once
 
-#include "learn_call.h"
+#include "learn_steps.h"
 
 namespace {
 
 // The linear map of a layer: A (K, n T), c (K).
 class Maps {
    public:
-    Maps(const Learn &learn, Own &own) : p(learn), own(own), n(learn.inputs), T(learn.steps), K(learn.outputs), A(K * n * T), c(K), dA(A.size()), dc(K),
+    Maps(const Learn &learn, Own &own) : p(learn), own(own), n(learn.inputs), T(learn.steps), K(learn.outputs), A(K * n * T), c(K), dA(A.size()), dc(K), steps(learn, own),
           i(n * K), di(i.size()), o(K), end(K), R(K * K), S(K * K), P(T * K * K), dP(P.size()), Q(K * K), dR(K * K), dS(K * K) {}
 
     const Learn &p;
@@ -20,21 +20,17 @@ class Maps {
     void forward() {
         if (p.layer == MASS_LAYER) return mass();
         if (p.layer == MCFC_LAYER) return mcfc();
-        for (Index k = 0; k < K * n; ++k)
-            A[size_t(k)] = p.layer == NAU_LAYER ? std::min(1.0f, std::max(-1.0f, own.value[0][k])) : nac_weight(own.value[0][k], own.value[1][k]);
+        p.layer == NAU_LAYER || p.layer == NAC_LAYER ? unit_weights(p.layer, own, A) : steps.forward(A, c);
     }
 
     void backward() {
         if (p.layer == MASS_LAYER) return mass_back();
         if (p.layer == MCFC_LAYER) return mcfc_back();
-        for (Index k = 0; k < K * n; ++k)
-            if (p.layer == NAC_LAYER)
-                nac_back(own.value[0][k], own.value[1][k], dA[size_t(k)], own.gradient[0][size_t(k)], own.gradient[1][size_t(k)]);
-            else if (std::abs(own.value[0][k]) <= 1.0f)
-                own.gradient[0][size_t(k)] += dA[size_t(k)];
+        p.layer == NAU_LAYER || p.layer == NAC_LAYER ? unit_weights_back(p.layer, dA, own) : steps.backward(dA, dc);
     }
 
    private:
+    RecurrentUnit steps;
     Matrix i, di, o, end, R, S, P, dP, Q, dR, dS;
 
     // z = σ(b_o) (x softmax(B_i)).

@@ -11,7 +11,7 @@ from mclstm.ops.native.library import library
 
 __all__ = ["HEADS", "LAYERS", "OPERATIONS", "Trained", "learn", "learns"]
 
-LAYERS = ("mass", "mcfc", "nau", "nac")
+LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac")
 HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul")
 OPERATIONS = ("addition", "subtraction", "multiplication")
 MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 8, 16, 64
