@@ -108,6 +108,10 @@ def test_the_papers_proportion_test() -> None:
     assert claim["p"] > 0.9999
     assert not claim["holds"]
     assert beats(rates(mclstm=96), "mclstm", "nau", "addition") == []
+    rows = rates(mclstm=96, nau=88)
+    rows[0]["trained"] = 2_000
+    (claim,) = beats(rows, "mclstm", "nau", "addition")
+    assert claim["claim"].endswith("nau, which was trained for 1 updates instead of 2,000")
 
 
 def test_a_rate_is_reached_by_its_interval() -> None:

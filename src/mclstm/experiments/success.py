@@ -177,6 +177,9 @@ def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[C
     half = proportion_test(first, second).p / 2
     p = half if one["value"] > two["value"] else 1 - half
     text = f"{model} solves {operation} more often than {rival}"
+    trained = [item.get("trained") for item in (one, two)]
+    if trained[0] != trained[1]:
+        text += ", which was trained for {1:,} updates instead of {0:,}".format(*trained)
     return [claim(text, "proportion test, one-sided", p, bool(p < SIGNIFICANT))]
 
 
