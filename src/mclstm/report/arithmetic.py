@@ -1,10 +1,10 @@
 """The tables of neural arithmetic in the shape of the paper's, from rows of results or its own numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from mclstm.report.entries import budget, count, infinite, mean, middle, rate, spread, updates
+from mclstm.report.entries import Cells, budget, count, infinite, mean, middle, rate, spread, updates
 from mclstm.report.paper import ADDITION, ADDITION_FAILED, Printed
 from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING, markdown
@@ -74,12 +74,8 @@ def error_table(rows: Sequence[Row]) -> str:
 
     NaN: runs that failed in training; not finite: others without a finite test error, and in which regime.
     """
-    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
-    settings = list(dict.fromkeys(r["setting"] for r in rows if r["metric"] == "mse"))
-    models = list(dict.fromkeys(r["model"] for r in rows))
-    table: dict[str, list[str]] = {"model": models}
-    for setting in settings:
-        table[setting] = [mean(cells.get((model, setting, "mse"))) for model in models]
+    table, cells, settings = by_regime(rows, mean)
+    models = table["model"]
     table["NaN"] = [count(cells.get((model, settings[0], "nan"))) for model in models]
     table["not finite"] = [infinite(cells, model, settings) for model in models]
     table["seeds × updates"] = [budget(rows, model) for model in models]
@@ -93,13 +89,18 @@ def error_tables(rows: Sequence[Row]) -> str:
 
 def median_table(rows: Sequence[Row]) -> str:
     """Median of the squared error with quartiles over the runs where it is finite, by model and regime."""
+    return markdown(pd.DataFrame(by_regime(rows, middle)[0]))
+
+
+def by_regime(
+    rows: Sequence[Row], show: Callable[[Row | None], str]
+) -> tuple[dict[str, list[str]], Cells, list[str]]:
+    """Errors by model and regime as columns, the rows they are of, and the regimes."""
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     settings = list(dict.fromkeys(r["setting"] for r in rows if r["metric"] == "mse"))
     models = list(dict.fromkeys(r["model"] for r in rows))
-    table: dict[str, list[str]] = {"model": models}
-    for setting in settings:
-        table[setting] = [middle(cells.get((model, setting, "mse"))) for model in models]
-    return markdown(pd.DataFrame(table))
+    columns = {where: [show(cells.get((model, where, "mse"))) for model in models] for where in settings}
+    return {"model": models} | columns, cells, settings
 
 
 def claims_table(claims: Sequence[Mapping[str, object]]) -> str:

@@ -9,7 +9,7 @@ from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["budget", "count", "infinite", "known", "mean", "middle", "rate", "spread", "updates"]
+__all__ = ["Cells", "budget", "count", "infinite", "known", "mean", "middle", "rate", "spread", "updates"]
 
 Cells = Mapping[tuple[str, str, str], Row]  # (model, setting, metric)
 
