@@ -21,7 +21,7 @@ FLOORS = [
     {"evaluation"},
     {"explain"},
     {"report"},
-    {"config", "pipeline", "prediction", "packing", "frame", "experiments"},
+    {"config", "configured", "pipeline", "prediction", "packing", "frame", "experiments"},
     {"cli"},
 ]
 

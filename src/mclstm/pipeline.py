@@ -1,7 +1,7 @@
 """The data flow as code: read -> scale -> window -> build -> fit -> simulate -> score -> figures."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,29 +11,20 @@ import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
-from torch import nn
 
-from mclstm.config import Config, dump_config, load_config
-from mclstm.config.identity import defining
-from mclstm.data.antecedent import antecedent_names, with_antecedent
-from mclstm.data.evapotranspiration import PET, with_pet
+from mclstm.config import Config, dump_config
+from mclstm.configured import Opened, counted, open_run, read_series, warmup_of
 from mclstm.data.manifest import manifest, require_same
-from mclstm.data.readers import read
-from mclstm.data.scaling import Moment, moments, moments_from_json
-from mclstm.data.season import SEASON, with_season
+from mclstm.data.scaling import Moment, moments
 from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
 from mclstm.evaluation.afresh import simulate_afresh, with_restarts
-from mclstm.evaluation.nonnegative import nonnegative
-from mclstm.evaluation.predictions import as_netcdf as as_netcdf
+from mclstm.evaluation.predictions import as_netcdf
 from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.evaluation.tables import balance_table, median_score, score_table
-from mclstm.models import MODELS
-from mclstm.models.output import Sizes, scale_of
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
-from mclstm.training.checkpoint import model_hash
 from mclstm.training.cost import spent
 from mclstm.training.folder import RunFolder
 from mclstm.training.loop import fit, planned_updates
@@ -43,27 +34,14 @@ from mclstm.training.state import load_weights
 __all__ = [
     "Evaluated",
     "Loaded",
-    "Opened",
     "Tables",
     "evaluate",
     "evaluated_once",
     "load_run",
-    "open_run",
     "resume",
     "train",
     "train_at",
 ]
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A run without its data: all that prediction needs."""
-
-    folder: RunFolder
-    config: Config
-    moments: dict[str, Moment]
-    model: nn.Module
-    model_hash: str
 
 
 @dataclass(frozen=True)
@@ -172,13 +150,6 @@ def evaluated_once(path: Path, split: str = "test") -> Evaluated | Tables:
     return Tables(scores, balance, place)
 
 
-def counted(config: Config, predictions: xr.Dataset) -> xr.Dataset:
-    """Predictions as they are scored and given away: amounts of mass that can only be positive are."""
-    negative = getattr(config.model, "allow_negative_mass", False)
-    wanted = config.evaluation.nonnegative
-    return nonnegative(predictions, False if wanted is None and negative else wanted)
-
-
 def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
     """Everything of a run but its weights; data that is not given is read again and must not have changed."""
     run = open_run(path)
@@ -186,71 +157,6 @@ def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
         series = read_series(run.config, require_target=True)
         require_same(series, run.folder.read_json(run.folder.manifest), run.config.data.path)
     return Loaded(**vars(run), series=series, data=tensors(series, run.moments, torch.float32))
-
-
-def open_run(path: Path) -> Opened:
-    """A run from its folder alone, which may be far from the data it was trained on."""
-    folder = RunFolder.existing(path)
-    config = load_config(folder.config)
-    if config.training.threads is not None:
-        # Sums depend on the number of threads: what is evaluated later must not differ in its last bits.
-        torch.set_num_threads(config.training.threads)
-    needed = [name for columns in inputs(config).values() for name in columns]
-    found = moments_from_json(folder.read_json(folder.moments), str(folder.moments), needed)
-    return Opened(folder, config, found, *build(config, found))
-
-
-def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
-    """The model of a config with its seeded start, and the fingerprint of what defines it."""
-    columns, options = inputs(config), config.model.model_dump(exclude={"name"})
-    mass, aux, static, targets = columns.values()
-    sizes, scale = Sizes(len(mass), len(aux), len(static), targets), scale_of(found, mass, targets)
-    torch.manual_seed(config.training.seed)
-    try:
-        model = MODELS[config.model.name](sizes, scale, **options)
-    except ValueError as error:
-        raise ConfigError(f"model: {error}") from error
-    return model, model_hash({"model": defining(config.model), "inputs": columns})
-
-
-def inputs(config: Config) -> dict[str, list[str]]:
-    """The columns of a series by role, those that are computed among the auxiliaries."""
-    data = config.data
-    aux = [*data.aux, *antecedent_names([*data.mass, *data.aux], data.antecedent)]
-    aux += [*(SEASON if data.day_of_year else ()), *([] if data.pet is None else [PET])]
-    return {"mass": data.mass, "aux": aux, "static": data.static, "target": data.target}
-
-
-def read_series(
-    config: Config, *, require_target: bool, trained_in: Mapping[str, str] | None = None
-) -> xr.Dataset:
-    """The data a config names as a checked series.
-
-    trained_in: units a model demands, by column: what is in another unit is converted, what names none is
-    taken to be in it.
-    """
-    data, demanded = config.data, dict(trained_in or {})
-    wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
-    series = read(
-        data.path, data.reader,
-        mass=data.mass, aux=data.aux, static=[*data.static, *data.only_read], target=data.target,
-        time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
-        units=data.units, convert=wanted | demanded, assume=demanded,
-        area_km2=data.area, attributes=data.attributes,
-        separator=data.separator, decimal=data.decimal, missing=data.missing_values,
-        missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
-        allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
-    )  # fmt: skip
-    series = with_antecedent(series, data.antecedent)
-    series = with_season(series) if data.day_of_year else series
-    series = series if data.pet is None else with_pet(series, **data.pet.model_dump())
-    return series.drop_vars(data.only_read)
-
-
-def warmup_of(config: Config) -> int:
-    """Steps to run before a period: what the model was trained with."""
-    training = config.training
-    return training.warmup if training.scheme == "sequence" else training.length - 1
 
 
 def _fit(run: Loaded, shown: Shown, stop: Callable[[], int | None] = lambda: None) -> RunFolder:

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 import yaml
 
-from mclstm import pipeline
+from mclstm import configured, pipeline
 from mclstm.config import check_config
 from mclstm.data.antecedent import trailing_mean, with_antecedent
 from mclstm.errors import ConfigError, DataError
@@ -58,7 +58,7 @@ def test_from_a_config_to_a_packed_model_and_other_names(tmp_path: Path) -> None
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
     loaded = pipeline.load_run(run)
     means = ["rain_mean_3", "rain_mean_9", "temperature_mean_3", "temperature_mean_9"]
-    assert pipeline.inputs(loaded.config)["aux"][:5] == ["temperature", *means]
+    assert configured.inputs(loaded.config)["aux"][:5] == ["temperature", *means]
     assert loaded.data.a.shape[-1] == 7
     pipeline.evaluate(run, figures=False)
     pack([run], tmp_path / "packed")

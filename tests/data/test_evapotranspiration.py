@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 import yaml
 
-from mclstm import pipeline
+from mclstm import configured, pipeline
 from mclstm.config import check_config
 from mclstm.data.evapotranspiration import PET, extraterrestrial, with_pet
 from mclstm.errors import ConfigError, DataError
@@ -95,7 +95,7 @@ def test_from_a_config_to_a_packed_model_and_other_names(tmp_path: Path) -> None
     raw = config(tmp_path)
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
     loaded = pipeline.load_run(run)
-    assert pipeline.inputs(loaded.config)["aux"] == ["tmax", "tmin", PET]
+    assert configured.inputs(loaded.config)["aux"] == ["tmax", "tmin", PET]
     assert loaded.data.a.shape[-1] == 3
     assert "gauge_lat" not in loaded.series  # read, and seen by no model
     pipeline.evaluate(run, figures=False)

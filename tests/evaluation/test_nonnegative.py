@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 import yaml
 
-from mclstm import pipeline
+from mclstm import configured, pipeline
 from mclstm.config import check_config, load_config
 from mclstm.evaluation.ensemble import averaged, read_flows, scored
 from mclstm.evaluation.nonnegative import MARK, nonnegative
@@ -75,7 +75,7 @@ def lstm_run(folder: Path, **evaluation: Any) -> Path:
     raw["data"]["units"] = {"rain": "mm/day", "flow": "mm/day"}
     raw["evaluation"] = {"metrics": ["nse"]} | evaluation
     path = pipeline.train(check_config(raw), folder / "runs", quiet=True).path
-    run = pipeline.open_run(path)
+    run = configured.open_run(path)
     progress = load_weights(run.folder.weights(), run.model, run.model_hash)
     with torch.no_grad():
         run.model.linear.weight.zero_()  # type: ignore[union-attr, operator]

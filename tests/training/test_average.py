@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from mclstm import pipeline
+from mclstm import configured, pipeline
 from mclstm.config import Config, check_config
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.training import checkpoint
@@ -108,7 +108,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_average(tmp_path: Path) -> No
 def test_what_is_evaluated_is_the_average(tmp_path: Path, name: str) -> None:
     run = trained(tmp_path / "run", config_of(tmp_path))
     last = checkpoint.load(run.checkpoints / "last.safetensors")[0]
-    opened = pipeline.open_run(run.path)
+    opened = configured.open_run(run.path)
     load_weights(run.checkpoints / f"{name}.safetensors", opened.model, opened.model_hash)
     for parameter, value in opened.model.named_parameters():
         assert torch.equal(value, last[f"average.{parameter}"])
@@ -118,7 +118,7 @@ def test_what_is_evaluated_is_the_average(tmp_path: Path, name: str) -> None:
 
 def test_an_average_of_other_weights_is_refused(tmp_path: Path) -> None:
     run = trained(tmp_path / "run", config_of(tmp_path))
-    file, opened = run.checkpoints / "last.safetensors", pipeline.open_run(run.path)
+    file, opened = run.checkpoints / "last.safetensors", configured.open_run(run.path)
     tensors, about = checkpoint.load(file)
     dropped = next(name for name in tensors if name.startswith("average."))
     checkpoint.save(file, {name: value for name, value in tensors.items() if name != dropped}, about)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from mclstm import pipeline
+from mclstm import configured, pipeline
 from mclstm.config import check_config
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.training import checkpoint
@@ -47,12 +47,12 @@ def test_runs_from_before_it_keep_their_fingerprint(tmp_path: Path) -> None:
     before = model_hash({"model": LSTM | {"forget_bias": 3.0}, "inputs": columns})
     config = tmp_path / "run" / "config.yaml"
     config.write_text(config.read_text().replace("  dropout: 0.0\n", ""))
-    run = pipeline.open_run(tmp_path / "run")
+    run = configured.open_run(tmp_path / "run")
     assert run.model_hash == before
     assert checkpoint.load(run.folder.weights(), model=before)[1]["progress"]["update"] == 6
     other = check_config(brook_config(data, LSTM | {"dropout": 0.4}))
     found = json.loads((tmp_path / "run" / "scaling.json").read_text())
-    assert pipeline.build(other, found)[1] != before
+    assert configured.build(other, found)[1] != before
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from mclstm import pipeline
+from mclstm import configured
 from mclstm.config import check_config
 from mclstm.data.windows import Batch
 from mclstm.errors import ConfigError
@@ -69,7 +69,7 @@ def test_a_run_without_it_ends_with_other_weights_and_resumes_to_itself(tmp_path
     weights = {}
     for kept in (True, False):
         run = trained(tmp_path / str(kept), updates=3, warmup_gradient=kept)
-        assert pipeline.open_run(run).config.training.warmup_gradient is kept
+        assert configured.open_run(run).config.training.warmup_gradient is kept
         weights[kept] = (run / "checkpoints/last.safetensors").read_bytes()
     assert weights[True] != weights[False]
 

@@ -34,7 +34,7 @@ def predict(
 ) -> None:
     """Predict without observations, going on from a saved state if one is given."""
     from mclstm.data.slug import slug
-    from mclstm.pipeline import as_netcdf
+    from mclstm.evaluation.predictions import as_netcdf
     from mclstm.prediction import Source, predicted
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 

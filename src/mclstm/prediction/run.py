@@ -9,13 +9,13 @@ from typing import NamedTuple
 import torch
 import xarray as xr
 
+from mclstm.configured import counted
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
 from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import together
 from mclstm.evaluation.simulate import simulate
 from mclstm.models.output import State
-from mclstm.pipeline import counted
 from mclstm.prediction.source import Source, columns_of, series_for
 from mclstm.prediction.states import Saved, load_state, save_state, sites_of
 from mclstm.prediction.trained import Trained, opened, packs_in, require_one_ensemble

@@ -17,11 +17,11 @@ import xarray as xr
 from mclstm.config import Config, DataConfig
 from mclstm.config.load import checked, unshared
 from mclstm.config.source import Place, read_yaml
+from mclstm.configured import read_series
 from mclstm.data.antecedent import antecedent_names
 from mclstm.data.guess import listed
 from mclstm.data.readers import require_units
 from mclstm.errors import ConfigError, DataError, MissingColumnError
-from mclstm.pipeline import read_series
 from mclstm.prediction.trained import Trained
 
 __all__ = ["Source", "columns_of", "series_for"]

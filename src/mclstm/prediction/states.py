@@ -9,9 +9,9 @@ import torch
 import xarray as xr
 from numpy.typing import NDArray
 
+from mclstm.configured import inputs
 from mclstm.errors import CheckpointError, DataError
 from mclstm.models.output import State
-from mclstm.pipeline import inputs
 from mclstm.prediction.trained import Trained
 from mclstm.training import checkpoint
 

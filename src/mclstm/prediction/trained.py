@@ -10,11 +10,11 @@ from torch import nn
 
 from mclstm.config import Config
 from mclstm.config.load import checked, unshared
+from mclstm.configured import build, inputs, open_run
 from mclstm.data.manifest import step_in, units_in
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.packing.layout import FORMAT, MODEL, member_file
-from mclstm.pipeline import build, inputs, open_run
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 

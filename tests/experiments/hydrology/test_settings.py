@@ -9,13 +9,13 @@ import yaml
 
 from mclstm.cli.main import main
 from mclstm.config import Config, check_config
+from mclstm.configured import read_series
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.basins import FIVE, THIRTY
 from mclstm.experiments.hydrology.settings import ATTRIBUTES, EXTRA, config_of
 from mclstm.experiments.hydrology.trials import flat
 from mclstm.experiments.run import experiment
-from mclstm.pipeline import read_series
 
 # The config that member 0 of the record was trained with by hand, but for name, threads and path.
 STATED = """

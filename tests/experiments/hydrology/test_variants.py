@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from mclstm import pipeline
+from mclstm import configured
 from mclstm.cli.main import main
 from mclstm.config import check_config
 from mclstm.data.scaling import Moment
@@ -44,8 +44,8 @@ def batch(static: int) -> Batch:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_builds_learns_and_conserves_or_says_that_it_does_not(name: str) -> None:
     config = check_config(CONFIGS[name])
-    columns = [column for part in pipeline.inputs(config).values() for column in part]
-    model, _ = pipeline.build(config, dict.fromkeys(columns, Moment(0.0, 1.0)))
+    columns = [column for part in configured.inputs(config).values() for column in part]
+    model, _ = configured.build(config, dict.fromkeys(columns, Moment(0.0, 1.0)))
     given = batch(len(config.data.static))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(2):

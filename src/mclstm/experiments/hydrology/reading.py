@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mclstm.config import check_config
+from mclstm.configured import read_series
 from mclstm.data.readers.camels_us import root_of
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.settings import config_of
-from mclstm.pipeline import read_series
 from mclstm.report.results import Row, row, save_results
 
 __all__ = ["main", "reading_rows"]

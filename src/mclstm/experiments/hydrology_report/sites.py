@@ -9,12 +9,12 @@ import torch
 import xarray as xr
 
 from mclstm.config import Config
+from mclstm.configured import open_run, read_series, warmup_of
 from mclstm.data.readers import load
 from mclstm.data.tables import Request
 from mclstm.data.windows import span, tensors
 from mclstm.errors import DataError
 from mclstm.evaluation.simulate import simulate
-from mclstm.pipeline import open_run, read_series, warmup_of
 from mclstm.training.state import load_weights
 
 __all__ = ["PET", "PLACE", "attributes", "choosing_split", "periods_of", "temperature"]
