@@ -12,33 +12,21 @@ from mclstm.data.land import read_land, series_of
 from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import benchmarks
 from mclstm.evaluation.comparison import Scored, pairwise_tests
-from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
 from mclstm.evaluation.simulations import simulations
 from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.cycle import cycles_of, together
-from mclstm.experiments.hydrology_report.runs import Run, conserving, evaluated, found, grouped, joined
+from mclstm.experiments.hydrology_report.groups import Group, balances, closed, groups_of
+from mclstm.experiments.hydrology_report.runs import evaluated, found, grouped, joined
 from mclstm.experiments.hydrology_report.sites import PET, attributes
 from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
-from mclstm.explain.balance import long_term, mean_balance, water_balance
+from mclstm.explain.balance import long_term
 from mclstm.report.hydrology.balance import budyko_figure
 from mclstm.report.hydrology.figures import basin_map, distributions
 from mclstm.report.hydrology.paper import is_papers_setting
 from mclstm.report.hydrology.rows import claims_of, paper_rows, rows_of
 from mclstm.report.hydrology.table import label
 
-__all__ = ["Built", "Group", "Others", "build"]
-
-CLOSED = 1e-5  # of a site's mass over the whole period: what counts as conserved in float32
-
-
-class Group(NamedTuple):
-    """The members of one model: their scores, what they simulated on average, and where their mass went."""
-
-    name: str
-    runs: list[Run]
-    scores: list[Scored]
-    flows: xr.Dataset  # of the ensemble, or of the only member
-    balance: pd.DataFrame
+__all__ = ["Built", "Others", "build"]
 
 
 class Others(NamedTuple):
@@ -51,6 +39,15 @@ class Others(NamedTuple):
     together: Sequence[str] = ()  # "name=model,model": their members as one more ensemble
 
 
+class Part(NamedTuple):
+    """What a look at some runs adds to a report."""
+
+    rows: list[dict[str, Any]]
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, Figure]
+    notes: list[str]
+
+
 class Built(NamedTuple):
     """The report before it is written."""
 
@@ -61,25 +58,45 @@ class Built(NamedTuple):
     figures: dict[str, Figure]
     notes: list[str]
 
+    def add(self, part: Part) -> None:
+        """One part more, behind what is there."""
+        self.rows.extend(part.rows)
+        self.tables.update(part.tables)
+        self.figures.update(part.figures)
+        self.notes.extend(part.notes)
+
 
 def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     """Compare the models of some runs with each other and with what `others` names."""
     runs, left_out = evaluated(found(paths), split)
     alike = grouped(runs)
     mixed = joined(alike, others.together)
-    groups = [group(name, members, split) for name, members in alike.items()]
-    # The first is what the claims are about: a model that conserves, the one with most members.
-    groups.sort(key=lambda item: (not item.scores[0].conserving, -len(item.runs)))
-    for name, members in mixed.items():
-        whole = group(name, members, split)
-        groups.append(whole._replace(scores=whole.scores[-1:]))  # several models have no single one
-    for other in groups[1:]:
-        require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
-    ours = [model for item in groups for model in item.scores]
+    groups = groups_of(alike, mixed, split)
     theirs, notes = other_models(others, groups[0].flows["observed"])
-    notes += left_out
-    models = [*ours, *theirs]
-    tested = pairwise_tests(models)
+    models = [*(model for item in groups for model in item.scores), *theirs]
+    tested, subjects = pairwise_tests(models), [item.scores[-1].name for item in groups]
+    about = [subjects[0], *(f"{name}-ensemble" for name in mixed)] if len(tested) else []
+    rows, said = scores_of(groups, theirs)
+    built = Built(
+        rows,
+        [claim for subject in about for claim in claims_of(tested, subject)],
+        {model.name: model.conserving for model in models},
+        {"scores": by_site(models), "tests": tested, "balance": balances(groups)},
+        {"distributions": distributions(models, subjects)},
+        [*notes, *left_out, *said],
+    )
+    for item in groups:
+        built.claims.extend(closed(item))
+        built.add(over_land(item, others.data))
+    if others.snow is not None:
+        # What a cell means is asked of one model, not of several together.
+        simple = [item for item in groups if item.name in alike]
+        built.add(with_land(simple, others.snow, others.data, split))
+    return built
+
+
+def scores_of(groups: Sequence[Group], theirs: Sequence[Scored]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of our models with what they cost, of the others, and of the paper where it is its setting."""
     like_paper, setting = setting_of(groups[0].flows)
     rows = [
         row
@@ -88,42 +105,8 @@ def build(paths: Sequence[Path], others: Others, split: str = "test") -> Built:
     ]
     rows += rows_of(theirs, setting, like_paper, keep_sites=False)
     if like_paper:
-        rows += paper_rows(setting, rows)
-    else:
-        notes.append("These are not the paper's 447 basins in its test period: its numbers are not shown.")
-    subjects = [item.scores[-1].name for item in groups]
-    about = [subjects[0], *(f"{name}-ensemble" for name in mixed)] if len(tested) else []
-    claims = [claim for subject in about for claim in claims_of(tested, subject)]
-    tables = {"scores": by_site(models), "tests": tested, "balance": balances(groups)}
-    figures = {"distributions": distributions(models, subjects)}
-    for item in groups:
-        claims += closed(item)
-        more, drawn, said = over_land(item, others.data)
-        tables |= more
-        figures |= drawn
-        notes += said
-    if others.snow is not None:
-        # What a cell means is asked of one model, not of several together.
-        simple = [item for item in groups if item.name in alike]
-        added, more, drawn, said = with_land(simple, others.snow, others.data, split)
-        rows += added
-        tables |= more
-        figures |= drawn
-        notes += said
-    return Built(rows, claims, {m.name: m.conserving for m in models}, tables, figures, notes)
-
-
-def group(name: str, runs: list[Run], split: str) -> Group:
-    """Read, score, average and balance the members of one model."""
-    members = [read_flows(run.path / "evaluation" / split / "predictions.nc") for run in runs]
-    for run, member in zip(runs, members, strict=True):
-        require_alike(members[0], member, (str(runs[0].path), str(run.path)))
-    books = [
-        pd.read_csv(run.path / "evaluation" / split / "mass_balance.csv", dtype={"site": str}) for run in runs
-    ]
-    parts = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
-    scores = scored(name, members, all(conserving(run.config) for run in runs))
-    return Group(name, runs, scores, averaged(members), mean_balance(parts))
+        return rows + paper_rows(setting, rows), []
+    return rows, ["These are not the paper's 447 basins in its test period: its numbers are not shown."]
 
 
 def other_models(others: Others, observed: xr.DataArray) -> tuple[list[Scored], list[str]]:
@@ -152,27 +135,12 @@ def by_site(models: Sequence[Scored]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).set_index(["model", "member", "site"]).reset_index()
 
 
-def balances(groups: Sequence[Group]) -> pd.DataFrame:
-    """The water balance of all models, one row a model and site, amounts a year."""
-    return pd.concat([item.balance.reset_index().assign(model=item.name) for item in groups])
-
-
-def closed(item: Group) -> list[dict[str, Any]]:
-    """Whether mass closes in every site of every member; a model without stores makes no such claim."""
-    if "relative error" not in item.balance:
-        return []
-    worst = float(item.balance["relative error"].max())
-    about = f"largest relative error of {len(item.balance)} sites and {len(item.runs)} members: {worst:.1e}"
-    claim = f"{item.name} closes the mass balance of every site to {CLOSED:g}"
-    return [{"claim": claim, "test": about, "p": None, "holds": worst < CLOSED}]
-
-
-def over_land(item: Group, data: Path | None) -> tuple[dict[str, pd.DataFrame], dict[str, Figure], list[str]]:
+def over_land(item: Group, data: Path | None) -> Part:
     """Map and Budyko's space, where the data of the run still lies and says where its sites are."""
     try:
         known = attributes(item.runs[0].config, data)
     except DataError as error:
-        return {}, {}, [f"No map and no Budyko figure of {item.name}: {error}"]
+        return Part([], {}, {}, [f"No map and no Budyko figure of {item.name}: {error}"])
     best = item.scores[-1]
     tables, figures, notes = {}, {}, []
     if {"lat", "lon"} <= set(known.columns):
@@ -186,12 +154,10 @@ def over_land(item: Group, data: Path | None) -> tuple[dict[str, pd.DataFrame], 
         figures[f"budyko-{item.name}"] = budyko_figure(table, label(best.name))
     else:
         notes.append(f"No Budyko figure of {item.name}: it needs {PET} and precipitation in mm/day.")
-    return tables, figures, notes
+    return Part([], tables, figures, notes)
 
 
-def with_land(
-    groups: Sequence[Group], path: Path, data: Path | None, split: str
-) -> tuple[list[dict[str, Any]], dict[str, pd.DataFrame], dict[str, Figure], list[str]]:
+def with_land(groups: Sequence[Group], path: Path, data: Path | None, split: str) -> Part:
     """Snow in the stores and the seasons of what is lost, beside what other models know of the land."""
     land = read_land(path)
     lost = together([cycles_of(item.name, item.runs, item.flows, land, split) for item in groups])
@@ -199,10 +165,10 @@ def with_land(
     tables = {"evapotranspiration": lost.matches, "evapotranspiration-months": lost.months} if rows else {}
     swe = series_of(land, "swe")
     if not swe:
-        return rows, tables, figures, [*notes, f"No snow: {path} has no column swe."]
+        return Part(rows, tables, figures, [*notes, f"No snow: {path} has no column swe."])
     added, snow = with_snow(groups, swe, data)
     tables |= {"snow": snow.sums, "snow-cells": snow.cells, "snow-response": snow.responses}
-    return rows + added, tables, snow.figures | figures, notes
+    return Part(rows + added, tables, snow.figures | figures, notes)
 
 
 def with_snow(
