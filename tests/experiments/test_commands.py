@@ -85,7 +85,7 @@ def test_rows_of_other_commands_stay_and_claims_are_made_of_all(tmp_path: Path) 
     assert run("recurrent-arithmetic", tmp_path, "--models", "mclstm", *words) == 0
     assert {model for model, _, _ in rows_of(path)} == {"mclstm", "nau", "constant", "exact"}
     tests = {claim["test"] for claim in json.loads(path.read_text())["claims"]}
-    assert tests == {"Wilson interval, 95 %", "proportion test, one-sided"}
+    assert tests == {"Wilson interval, 95 %, 2 runs", "proportion test, one-sided"}
 
 
 def test_rows_say_whose_their_values_are(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -
     assert json.loads((jobs / "seeds-0-1/job.json").read_text())["parameters"]["learning_rate"] is None
     assert rows_of(results)["mcfc", "addition", "success"]["learning_rate"] == RATE
     # The recipe's own rate, chosen, is the same job.
-    path.write_text(json.dumps({"choice": {"mcfc/addition": RATE}}))
+    path.write_text(json.dumps(record | {"choice": {"mcfc/addition": RATE}}))
     assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
     assert sorted(kept.name for kept in jobs.iterdir()) == [f"rate-{best}", "seeds-0-1"]
 

@@ -63,6 +63,25 @@ def test_a_raised_goal_goes_on(tmp_path: Path) -> None:
     assert raised == whole
 
 
+def test_a_goal_that_was_passed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        learn("nau", tmp_path / "a", goal=100, stop=8)
+    with pytest.raises(CheckpointError, match="has been taken to 8, further than the 5 asked for"):
+        learn("nau", tmp_path / "a", goal=5)
+
+
+def test_a_member_fails_by_its_gradient_whoever_else_failed() -> None:
+    """A squared error of 4e38 is infinite, its gradient is not."""
+    for others in (1.0, math.nan):
+        model = nn.ParameterDict({"w": torch.ones(2, 1)})
+        ensemble = Ensemble(model, members=2, learning_rate=0.1)
+        w = model["w"].flatten()
+        ensemble.step(torch.stack([w[0] * others, w[1] * 1.0]))
+        w = model["w"].flatten()
+        ensemble.step(torch.stack([w[0], (w[1] + 2e19).square()]))
+        assert ensemble.failed.tolist() == [0 if math.isnan(others) else -1, -1]
+
+
 def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
     learn("mcfc", tmp_path / "a", goal=1)
     with pytest.raises(CheckpointError, match="does not fit the model"):
@@ -79,12 +98,9 @@ def losses(recipe: Recipe, network: nn.Module, inputs: tuple[Tensor, ...], y: Te
     return loss if penalty is None else loss + penalty
 
 
-@pytest.mark.parametrize("operation", ["addition", "multiplication"])
-@pytest.mark.parametrize("model", RECURRENT)
+@pytest.mark.parametrize(("model", "operation"), [(m, o) for m, able in RECURRENT.items() for o in able])
 def test_a_member_is_the_member_alone(model: str, operation: str) -> None:
     """Weights after a few updates, NAU and NMU with their penalty on; for all models of the table."""
-    if operation not in RECURRENT[model]:
-        return
     recipe, seeds = recurrent_recipe(model, operation, "stated"), [5, 6, 7]
 
     def trained(chosen: list[int]) -> dict[str, Tensor]:

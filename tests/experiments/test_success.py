@@ -151,6 +151,18 @@ def test_models_are_compared_seed_by_seed() -> None:
     assert published[0]["p"] < 0.01  # 4.5 -+ 2 is far above 0.6 -+ 0.4
 
 
+def test_runs_that_all_failed_reach_nothing() -> None:
+    """A mean of nothing comes back from its file as null."""
+    rows = [
+        row | {"value": None, "low": None, "high": None}
+        for regime in addition.REGIMES
+        for row in error_rows("mclstm", regime, np.array([math.nan]), [3])
+    ]
+    found = addition.claims(rows)
+    assert len(found) == len(addition.REGIMES)
+    assert not any(claim["holds"] for claim in found)
+
+
 def test_nobody_is_compared_with_runs_that_all_failed() -> None:
     ours, *_ = error_rows("mclstm", "count", np.arange(1.0, 9.0), [-1] * 8, protocol="stated")
     theirs, *_ = error_rows("nalu", "count", np.full(8, math.nan), [0] * 8)
@@ -162,6 +174,17 @@ def test_one_run_that_diverges_leaves_the_median_alone() -> None:
     means, medians = error_tables(rows).split("medians with quartiles")
     assert "2e+29" in means
     assert medians.splitlines()[-1].split("|")[2].strip() == "3 (2 to 4)"
+
+
+def test_a_run_without_an_error_is_no_other_budget() -> None:
+    result = {
+        "test": [1.0, 2.0, None],
+        "failed": [-1, -1, 4],
+        "solved": {name: [True, False, False] for name in LIMITS},
+        "solved_at": {name: [5, -1, -1] for name in LIMITS},
+    }
+    rows = solved_rows("nalu", "addition", "stated", [result], 200_000, (None, None))
+    assert success_table(rows).splitlines()[-1].split("|")[-2].strip() == "3 × 2e5"
 
 
 def test_tables_show_seeds_and_updates() -> None:

@@ -45,7 +45,9 @@ def experiment(
         Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
     ] = None,
     cells: Annotated[int | None, typer.Option(help="hidden size, instead of the profile's", min=2)] = None,
-    block: Annotated[int, typer.Option(help="seeds trained together in one job", min=1)] = 100,
+    block: Annotated[
+        int, typer.Option(help="seeds a job; it finds finished jobs by the same number", min=1)
+    ] = 100,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
     grid: Annotated[
         bool, typer.Option("--grid", help="only choose learning rates on validation data")
@@ -74,7 +76,7 @@ def experiment(
         updates=updates,
         epochs=epochs,
         block=block,
-        rates={} if rates is None else chosen_rates(rates),
+        rates={} if rates is None else chosen_rates(rates, name),
         data=data,
         basins=None if basins is None else read_basins(basins),
         scheme=scheme,

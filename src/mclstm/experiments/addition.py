@@ -126,7 +126,7 @@ def claims(found: Sequence[Row]) -> list[Claim]:
         for rival in rivals:
             theirs = find(found, rival, regime, "mse")
             assert theirs is not None
-            if theirs["n"] == 0:  # all of them failed: there is nothing to be below of
+            if ours["n"] == 0 or theirs["n"] == 0:  # all of them failed: there is nothing to be below of
                 continue
             made.append(lower(ours, theirs, f"mclstm, {regime}: the error is below that of {rival}"))
     return made
@@ -134,6 +134,8 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 def reached(ours: Row, regime: str) -> Claim:
     """Whether our mean is at most the paper's; and if not, how surprising that is of two samples of seeds."""
+    if ours["n"] == 0:
+        return claim(at_most(ours, regime), "mean; every run failed", None, False)
     holds = bool(ours["value"] <= ours["paper"])
     if holds or ours["n"] < 2:
         return claim(at_most(ours, regime), "mean", None, holds)

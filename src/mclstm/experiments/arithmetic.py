@@ -127,6 +127,9 @@ def arithmetic_jobs(
                 }
                 where = f"{at_rate(f'{model}/{operation}', rate)}/seeds-{block[0]}-{block[-1]}"
                 made.append(Job(where, work, parameters, updates))
+    if not made:
+        able = "; ".join(f"{m}: {', '.join(known[m])}" for m in options.models or ())
+        raise ConfigError(f"{name} has no such operations of these models. Choose from {able}.")
     return made
 
 

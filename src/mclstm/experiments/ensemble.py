@@ -87,14 +87,17 @@ class Ensemble:
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         # One number for all members: which of them failed is asked only when one did.
         if self._failures or not math.isfinite(float(get_total_norm(gradients))):
-            self._freeze(losses.detach(), gradients)
+            self._freeze(gradients)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.update += 1
 
-    def _freeze(self, losses: Tensor, gradients: list[Tensor]) -> None:
-        """Note who failed; without gradient and moments Adam leaves a member where it is."""
-        finite = torch.isfinite(losses)
+    def _freeze(self, gradients: list[Tensor]) -> None:
+        """Note who failed; without gradient and moments Adam leaves a member where it is.
+
+        By the gradient alone, as the kernel library judges: a loss can overflow that has a gradient.
+        """
+        finite = torch.ones(self.members, dtype=torch.bool)
         for gradient in gradients:
             finite &= torch.isfinite(gradient).flatten(1).all(dim=1)
         new = ~finite & (self.failed < 0)

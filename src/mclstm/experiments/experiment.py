@@ -56,6 +56,8 @@ class Experiment(NamedTuple):
         {},
         {},
     )
+    # Figures of all that its files hold, whichever commands made it: rows, and readings by name.
+    redrawn: Callable[[Sequence[Row], Mapping[str, Any]], dict[str, Figure]] = lambda found, reading: {}
     file: str = ""  # of its results, where it is not <name>/<protocol>.json
     shared: bool = False  # whether other commands add rows and claims to its file: those stay
     rateless: tuple[str, ...] = ()  # models without a learning rate to choose

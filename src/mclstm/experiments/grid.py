@@ -10,6 +10,8 @@ import pandas as pd
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.jobs import run_jobs
+from mclstm.experiments.locks import alone
+from mclstm.experiments.result_files import read
 from mclstm.experiments.run import experiment
 from mclstm.experiments.success import numbers
 from mclstm.report.tables import markdown
@@ -32,6 +34,8 @@ def choose(
     options = options._replace(first_seed=FIRST_SEED, seeds=options.seeds or SEEDS, rates={})
     tried = {}
     for job in asked.jobs(options):
+        if "learning_rate" not in job.parameters:
+            raise ConfigError(f"{name} has no learning rates to choose. Leave --grid out.")
         key = job.parameters["model"]
         if key in asked.rateless:
             continue
@@ -44,19 +48,33 @@ def choose(
     found: dict[str, dict[float, list[float | None]]] = {}
     for where, (key, rate, _) in tried.items():
         found.setdefault(key, {}).setdefault(rate, []).extend(results[where]["validation"])
-    record = {
+    record: dict[str, Any] = {
         "experiment": name,
         "protocol": options.protocol,
         "profile": options.profile,
-        "updates": {key: job.goal for key, _, job in tried.values()},
         "seeds": [FIRST_SEED, options.seeds],
+        "updates": {key: job.goal for key, _, job in tried.values()},
         "choice": {key: best(by_rate) for key, by_rate in found.items()},
         "validation": {key: {f"{r:g}": v for r, v in by_rate.items()} for key, by_rate in found.items()},
     }
     path = (kept / name if kept else folder) / f"{options.protocol}-rates.json"
     make_folder(path.parent)
-    write_text_atomic(path, json.dumps(record, indent=1) + "\n")
+    with alone(path.parent):
+        write_text_atomic(path, json.dumps(with_earlier(path, record), indent=1) + "\n")
     return path, table(found)
+
+
+def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """A record with what an earlier command chose for other models; refuses to mix it with other seeds."""
+    old = read(path)
+    if old is None:
+        return record
+    if any(old[key] != record[key] for key in ("profile", "seeds")):
+        raise ConfigError(
+            f"{path} holds rates chosen with {old['seeds'][1]} seeds, profile {old['profile']}. "
+            "Ask for the same, or choose another folder with --results."
+        )
+    return record | {key: old[key] | record[key] for key in ("updates", "choice", "validation")}
 
 
 def median(values: list[float | None]) -> float:
@@ -79,12 +97,18 @@ def table(found: dict[str, dict[float, list[float | None]]]) -> str:
     return markdown(pd.DataFrame(shown))
 
 
-def chosen_rates(path: Path) -> dict[str, float]:
-    """The learning rates a record chose, by model or model/operation."""
+def chosen_rates(path: Path, name: str) -> dict[str, float]:
+    """The learning rates a record of an experiment chose, by model or model/operation."""
     try:
-        choice = json.loads(path.read_text())["choice"]
-        return {str(name): float(rate) for name, rate in choice.items()}
+        record = json.loads(path.read_text())
+        choice = {str(model): float(rate) for model, rate in record["choice"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{path} holds no chosen learning rates. Give a file that --grid recorded, *-rates.json."
         ) from error
+    if record.get("experiment") != name:
+        raise ConfigError(f"{path} holds rates for {record.get('experiment')}. Give a file for {name}.")
+    wrong = next((model for model, rate in choice.items() if not 0.0 < rate < math.inf), None)
+    if wrong is not None:
+        raise ConfigError(f"{path}: the rate of {wrong} is {choice[wrong]:g}. Give one above 0.")
+    return choice

@@ -1,4 +1,4 @@
-"""A folder that one process works in at a time."""
+"""A folder that one process works in at a time: others are refused, or wait."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mclstm.errors import StorageError
 
-__all__ = ["locked"]
+__all__ = ["alone", "locked"]
 
 
 @contextmanager
@@ -31,4 +31,23 @@ def locked(folder: Path) -> Iterator[None]:
             raise StorageError(
                 f"Another process works in {folder}. Wait for it, or choose another folder with --out."
             ) from error
+        yield
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Read, change and write files of a folder while nobody else does: whoever comes second waits.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, alone(Path(folder)):
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['.lock']
+    """
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield

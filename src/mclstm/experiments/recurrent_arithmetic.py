@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from mclstm.experiments.arithmetic import (
@@ -17,7 +19,7 @@ from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, 
 from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
 from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
-from mclstm.experiments.reading import as_json, learned, sentences, task_in_words, worth_reading
+from mclstm.experiments.reading import Learned, as_json, learned, sentences, task_in_words, worth_reading
 from mclstm.experiments.success import beats, outcome, reaches, solves, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
@@ -136,31 +138,40 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
-    """Gates and redistribution of one member for each operation, and what its cells accumulate."""
+    """What the cells of one member for each operation accumulate, with its gates and redistribution."""
     groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs(options):
         if job.parameters["model"].startswith("mclstm"):
             groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
     read: dict[str, Any] = {}
-    drawn: dict[str, dict[str, dict[str, Any]]] = {}
     for (model, operation), members in groups.items():
         job, member, unsolved = worth_reading(members, results, options.protocol)
         seeds = job.parameters["seeds"]
         recipe = recurrent_recipe(model, operation, options.protocol)
         found = learned(one_member(recipe, seeds, member, root / job.name), operation, seeds[member])
-        task = task_in_words(operation, seeds[member])
         read[f"{model}, {operation}"] = {
             "seed": seeds[member],
             "solved": not unsolved,
-            "task": task,
+            "task": task_in_words(operation, seeds[member]),
             "sentences": [*unsolved, *sentences(found, operation)],
             **as_json(found),
         }
-        # Variants in a figure of their own: they are run by other commands.
-        figure = drawn.setdefault("recurrent-weights" if model in RECURRENT else "variants-weights", {})
-        title = f"{model}, {task}" + (", not solved" if unsolved else "")
-        figure[title] = {name: value.double().numpy() for name, value in found._asdict().items()}
-    return {name: gate_matrices(rows) for name, rows in drawn.items()}, read
+    return {}, read
+
+
+def redrawn(found: Sequence[Row], reading: Mapping[str, Any]) -> dict[str, Figure]:
+    """The matrices of all that was read, operations in their order; variants in a figure of their own."""
+    drawn: dict[str, dict[str, dict[str, Any]]] = {}
+    for model in (*RECURRENT, *RECURRENT_VARIANTS):
+        for operation in OPERATIONS:
+            one = reading.get(f"{model}, {operation}")
+            if one is not None:
+                figure = drawn.setdefault(
+                    "recurrent-weights" if model in RECURRENT else "variants-weights", {}
+                )
+                title = f"{model}, {one['task']}" + ("" if one["solved"] else ", not solved")
+                figure[title] = {name: np.array(one[name]) for name in Learned._fields}
+    return {name: gate_matrices(rows) for name, rows in drawn.items()}
 
 
 EXPERIMENT = Experiment(
@@ -174,5 +185,6 @@ EXPERIMENT = Experiment(
     claims=claims,
     table=success_tables,
     figures=figures,
+    redrawn=redrawn,
     every_job=True,
 )

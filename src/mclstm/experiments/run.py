@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from mclstm.errors import CheckpointError, ConfigError
+from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options
-from mclstm.experiments.jobs import kept_results, run_jobs
+from mclstm.experiments.jobs import Job, kept_results, run_jobs
+from mclstm.experiments.locks import alone
+from mclstm.experiments.result_files import held, read, require_no_loss, write
 from mclstm.report.arithmetic import claims_table
-from mclstm.report.results import Row, merged, save_results
 from mclstm.report.style import rendered
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
-from mclstm.training.cost import total
 from mclstm.training.journal import without_nan
 
 __all__ = ["EXPERIMENTS", "Made", "experiment", "run"]
@@ -31,7 +32,6 @@ EXPERIMENTS: dict[str, str] = {
     "hydrology-variants": "mclstm.experiments.hydrology.variants",
     "hydrology-ablation": "mclstm.experiments.hydrology.ablation",
 }
-TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 
 
 class Made(NamedTuple):
@@ -67,28 +67,52 @@ def run(
     options = options._replace(root=folder / "jobs")
     jobs, clock = asked.jobs(options), Clock()
     place = folder if kept is None else (kept / asked.file).parent if asked.file else kept / name
-
-    require_no_loss(place, asked, options)
+    require_heard(asked, options, jobs)
+    old = held(place, asked, options)
+    require_no_loss(old, options, jobs)
 
     def after() -> None:
         if asked.every_job:
-            write(asked, options, asked.rows(options, kept_results(jobs, options.root)), place, clock.lap())
+            rows = asked.rows(options, kept_results(jobs, options.root))
+            write(asked, options, rows, place, clock.lap(), partial=True)
 
     results = run_jobs(jobs, options.root, workers=workers, quiet=quiet, after=after)
     rows = asked.rows(options, results) + asked.trivial(options)
     files = write(asked, options, rows, place, clock.lap())
-    figures, reading = asked.figures(options, results, folder / "jobs")
+    figures, found = asked.figures(options, results, folder / "jobs")
+    others = all(content.get("profile") == options.profile for content in old.values())
+    reading = readings(place / f"{options.protocol}-reading.json", found, others)
+    figures |= asked.redrawn([row for content in files.values() for row in content["rows"]], reading)
+    drawn = save(figures, kept / name if kept else folder, options.protocol)
+    return Made(folder, tables(asked, folder, files), files, drawn)
+
+
+def require_heard(asked: Experiment, options: Options, jobs: Sequence[Job]) -> None:
+    """Refuse what was asked for and would have no effect."""
+    if options.settings is not None and not any("operation" in job.parameters for job in jobs):
+        raise ConfigError(f"{asked.name} has no operations. Leave --operations out.")
+    if options.rates and not any("learning_rate" in job.parameters for job in jobs):
+        raise ConfigError(f"{asked.name} takes no learning rates. Leave --rates out.")
+
+
+def readings(path: Path, found: Mapping[str, Any], others: bool) -> dict[str, Any]:
+    """What code read in the weights, in its file; with `others`, what earlier commands read stays there."""
+    if not found:
+        return {}
+    with alone(path.parent):
+        whole = ((read(path) or {}) if others else {}) | dict(found)
+        write_text_atomic(path, json.dumps(without_nan(whole), indent=1, allow_nan=False) + "\n")
+    return whole
+
+
+def save(figures: Mapping[str, Figure], folder: Path, protocol: str) -> list[Path]:
+    """The figures as files, each in two forms."""
     drawn = []
     for title, figure in figures.items():
         for form in ("svg", "png"):
-            drawn.append((kept / name if kept else folder) / f"{options.protocol}-{title}.{form}")
+            drawn.append(folder / f"{protocol}-{title}.{form}")
             write_bytes_atomic(drawn[-1], rendered(figure, form))
-    if reading:
-        path = place / f"{options.protocol}-reading.json"
-        whole = (read(path) or {}) | reading  # of operations that are not asked for now as well
-        write_text_atomic(path, json.dumps(without_nan(whole), indent=1, allow_nan=False) + "\n")
-    table = tables(asked, folder, files)
-    return Made(folder, table, files, drawn)
+    return drawn
 
 
 class Clock:
@@ -100,85 +124,6 @@ class Clock:
     def lap(self) -> float:
         before, self.last = self.last, time.monotonic()
         return self.last - before
-
-
-def require_no_loss(place: Path, asked: Experiment, options: Options) -> None:
-    """Refuse to put a quick look in the place of results at the paper's scale."""
-    path = place / f"{Path(asked.file).stem if asked.file else options.protocol}.json"
-    old = read(path)
-    if old is not None and old.get("profile") == "paper" and options.profile != "paper":
-        raise ConfigError(f"{path} holds results at the paper's scale. Choose another folder with --results.")
-
-
-def write(
-    asked: Experiment, options: Options, rows: Sequence[Row], place: Path, seconds: float
-) -> dict[Path, dict[str, Any]]:
-    """The rows in their files: those of the table, and those of variants beside it."""
-    files = {}
-    trivial = [row for row in rows if row["model"] in TRIVIAL]
-    for suffix, models in (("", asked.models), ("-variants", asked.variants)):
-        mine = [row for row in rows if row["model"] in models]
-        if mine:
-            mine += trivial
-            name = Path(asked.file).stem if asked.file else options.protocol
-            path = place / f"{name}{suffix}.json"
-            files[path] = saved(path, asked, options, mine, seconds)
-    return files
-
-
-def saved(
-    path: Path, asked: Experiment, options: Options, rows: Sequence[Row], seconds: float
-) -> dict[str, Any]:
-    """Put rows into a result file, in the order of the table; claims are made anew of all rows in it."""
-    old = read(path)
-    if old is not None and old.get("profile") != options.profile:
-        old = None  # a quick look and the paper's scale do not share a table
-    together = asked.judged(merged(old["rows"] if old else [], rows))
-    order = [*asked.models, *asked.variants, *TRIVIAL]
-    together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
-    claims = asked.claims(together)
-    if asked.shared and old is not None:
-        mine = {claim["claim"] for claim in claims}
-        claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
-    spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
-    return save_results(
-        path,
-        asked.name,
-        options.profile,
-        together,
-        spent,
-        protocol=options.protocol,
-        claims=claims,
-        provenance=costs(asked, options, rows, old["made"].get("jobs", {}) if old else {}),
-    )
-
-
-def costs(asked: Experiment, options: Options, rows: Sequence[Row], old: Mapping[str, Any]) -> dict[str, Any]:
-    """What the jobs of a file cost: of the models of these rows as it is now, of the others as it was."""
-    names, again = [*asked.models, *asked.variants], {row["model"] for row in rows}
-    kept = {name: cost for name, cost in old.items() if model_of(name, names) not in again}
-    found = {job.name: total(options.root / job.name) for job in asked.jobs(options)}
-    new = {n: cost for n, cost in found.items() if cost["sessions"] and model_of(n, names) in again}
-    return kept | new
-
-
-def model_of(job: str, models: Sequence[str]) -> str:
-    """The model whose name the folder of a job has, the longest of several; nothing for references.
-
-    >>> model_of("last/mclstm-tuned-3", ["mclstm", "lstm", "mclstm-tuned"]), model_of("reference/0", ["lstm"])
-    ('mclstm-tuned', '')
-    """
-    return max((model for model in models if f"/{model}" in f"/{job}"), key=len, default="")
-
-
-def read(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    try:
-        content: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}. Restore it, or remove it.") from error
-    return content
 
 
 def tables(asked: Experiment, folder: Path, files: Mapping[Path, dict[str, Any]]) -> str:

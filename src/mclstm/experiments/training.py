@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mclstm.errors import Interrupted
+from mclstm.errors import CheckpointError, Interrupted
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Decay
 from mclstm.experiments.watch import Watch
@@ -48,12 +48,18 @@ def train(
 
     Where all members have failed, nothing more is done.
 
-    Batches are functions of (seed, update), so that what was killed ends with the bits of what was not.
+    Batches are functions of (seed, update), so that what was killed ends with the bits of what was not. A
+    goal can be raised; where the old one was no multiple of `evaluate_every`, its evaluation stays.
     """
     ensemble = Ensemble(problem.model, members, learning_rate, problem.epsilon)
     kept, note = folder / CHECKPOINT, ""
     if kept.exists():
         ensemble.restore(kept)
+        if ensemble.update > goal:
+            raise CheckpointError(
+                f"{folder} has been taken to {ensemble.update}, further than the {goal} asked for. "
+                "Ask for as many, or choose another folder with --out."
+            )
     with as_one_core():
         saved = time.monotonic()
         while True:

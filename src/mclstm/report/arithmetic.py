@@ -62,7 +62,7 @@ def detail_table(rows: Sequence[Row]) -> str:
         "operation": [operation for _, operation in pairs],
         beside: [rate(cells.get((*pair, beside))) for pair in pairs],
         "test error, median (quartiles)": [spread(cells.get((*pair, "mse"))) for pair in pairs],
-        "sparsity error": [spread(cells.get((*pair, "sparsity"))) for pair in pairs],
+        "sparsity error of the solved": [middle(cells.get((*pair, "sparsity"))) for pair in pairs],
         "failed in training": [count(cells.get((*pair, "nan"))) for pair in pairs],
         "test error not finite": [count(cells.get((*pair, "infinite"))) for pair in pairs],
     }

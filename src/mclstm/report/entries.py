@@ -86,7 +86,9 @@ def updates(number: float | None) -> str:
 
 def budget(rows: Sequence[Row], model: str) -> str:
     """How many seeds were trained for how many updates, once if it is the same everywhere."""
-    every = [r for r in rows if r["model"] == model and r["metric"] in ("success", "mse")]
+    mine = [r for r in rows if r["model"] == model]
+    # Success is of all runs, a mean error of those where it is finite.
+    every = [r for r in mine if r["metric"] == "success"] or [r for r in mine if r["metric"] == "mse"]
     if all(r["setting"] in OPERATIONS for r in every):  # in the order of the columns
         every.sort(key=lambda r: list(OPERATIONS).index(r["setting"]))
     shown = dict.fromkeys(

@@ -80,15 +80,35 @@ def claim(text: str, test: str, p: float | None, holds: bool) -> Claim:
     return {"claim": text, "test": test, "p": p, "holds": holds}
 
 
-def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+def merged(old: Sequence[Row], new: Sequence[Row], partial: bool = False) -> list[Row]:
     """The rows of a file after another run: what was run again replaces its (model, setting), the rest stays.
+
+    partial: so does what has seeds that the new rows do not have yet, as their blocks are in training.
 
     >>> old = [row("x", "a", "mse", [1.0]), row("x", "b", "mse", [1.0])]
     >>> [item["value"] for item in merged(old, [row("x", "a", "mse", [2.0])])]
     [1.0, 2.0]
+    >>> old, fewer = [old[0] | {"seeds": [0, 1]}], [old[0] | {"value": 3.0, "seeds": [1]}]
+    >>> [item["value"] for item in merged(old, fewer, partial=True)]
+    [1.0]
     """
-    again = {(item["model"], item["setting"]) for item in new}
-    return [item for item in old if (item["model"], item["setting"]) not in again] + list(new)
+    before, now = seeds_of(old), seeds_of(new)
+    again = {key for key, seeds in now.items() if not partial or seeds >= before.get(key, set())}
+    stay = [item for item in old if cell(item) not in again]
+    return stay + [item for item in new if cell(item) in again]
+
+
+def seeds_of(rows: Sequence[Row]) -> dict[tuple[str, str], set[int]]:
+    """Whose values there are, by model and setting; nobody's where rows do not say."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for item in rows:
+        found.setdefault(cell(item), set()).update(item.get("seeds", ()))
+    return found
+
+
+def cell(item: Row) -> tuple[str, str]:
+    """What a row is about: its model and setting."""
+    return item["model"], item["setting"]
 
 
 def save_results(

@@ -21,16 +21,44 @@ def errors(*values):
     return {length: np.array(values, dtype=float) * length for length in LENGTHS}
 
 
+def limits_of(limit, references, trained):
+    """The rows of one threshold for all lengths, of so many references."""
+    return threshold_rows(dict.fromkeys(LENGTHS, limit), errors(*[1.0] * references), trained)
+
+
 def success_rows(model, found, limit, trained=1):
     """Success of made-up errors by one threshold for all lengths."""
-    limits = threshold_rows(dict.fromkeys(LENGTHS, limit), references=10, trained=trained)
-    return [r for r in judged(limits + error_rows(model, found, trained)) if r["metric"] == "success"]
+    rows = judged(limits_of(limit, 10, trained) + error_rows(model, found, trained))
+    return [r for r in rows if r["metric"] == "success"]
 
 
 def test_jobs_are_put_together_and_nothing_is_nan():
-    found = by_length([{"test": {"1": [1.0], "10": [None]}}, {"test": {"1": [2.0], "10": [3.0]}}])
+    found = by_length(
+        [
+            {"test": {"1": [1.0], "10": [None]}, "failed": [-1]},
+            {"test": {"1": [2.0], "10": [3.0]}, "failed": [-1]},
+        ]
+    )
     assert found[1].tolist() == [1.0, 2.0]
     assert np.isnan(found[10][0])
+
+
+def test_a_reference_that_failed_makes_no_threshold():
+    """Its error is that of the weights before it failed: of a network that learned nothing."""
+    learned = [{"test": {"1": [error]}, "failed": [-1]} for error in (1.0, 2.0, 3.0)]
+    failed = {"test": {"1": [100.0]}, "failed": [7]}
+    limits = thresholds(by_length([*learned, failed]), "stated")
+    assert limits == thresholds(by_length(learned), "stated")
+    (row,) = threshold_rows(limits, by_length([*learned, failed]), trained=9)
+    assert row["n"] == 3
+
+
+def test_nobody_is_judged_by_too_few_references():
+    few = by_length([{"test": {"1": [1.0]}, "failed": [-1]}, {"test": {"1": [2.0]}, "failed": [-1]}])
+    limits = thresholds(few, "published")
+    assert np.isnan(limits[1])
+    rows = judged(threshold_rows(limits, few, 9) + error_rows("nau", {1: np.array([0.1])}, 9))
+    assert not [row for row in rows if row["metric"] == "success"]
 
 
 def test_thresholds_differ_by_the_degree_of_freedom():
@@ -50,15 +78,11 @@ def test_success_is_strictly_below_and_a_failed_seed_has_none():
 def test_rows_of_an_earlier_command_are_judged_again():
     """With other references in the same file; what was trained for another time keeps its judgement."""
     before = judged(
-        threshold_rows(dict.fromkeys(LENGTHS, 1.0), references=4, trained=7)
-        + error_rows("nau", errors(0.5, 2.0), 7)
-        + error_rows("constant", errors(0.5), 0)
+        limits_of(1.0, 4, 7) + error_rows("nau", errors(0.5, 2.0), 7) + error_rows("constant", errors(0.5), 0)
     )
-    other = judged(
-        threshold_rows(dict.fromkeys(LENGTHS, 1.0), 4, 9) + error_rows("lstm", errors(0.5, 2.0), 9)
-    )
+    other = judged(limits_of(1.0, 4, 9) + error_rows("lstm", errors(0.5, 2.0), 9))
     learned = [r for r in before + other if r["model"] != "reference"]
-    after = judged(learned + threshold_rows(dict.fromkeys(LENGTHS, 3.0), references=10, trained=7))
+    after = judged(learned + limits_of(3.0, 10, 7))
     assert len(after) == len(learned) + len(LENGTHS)
     values = {
         r["model"]: r["values"] for r in after if (r["setting"], r["metric"]) == ("length 1", "success")
@@ -71,7 +95,7 @@ def test_errors_that_are_not_finite_are_counted_apart_from_failures():
     rows = error_rows("nau", errors(0.5, np.inf, np.nan), 7, failed=[-1, -1, 3])
     ten = {row["metric"]: row for row in rows if row["setting"] == "length 10"}
     assert (ten["mse"]["n"], ten["nan"]["value"], ten["infinite"]["value"]) == (1, 1, 1)
-    table = length_table(judged(threshold_rows(dict.fromkeys(LENGTHS, 1.0), 10, 7) + rows))
+    table = length_table(judged(limits_of(1.0, 10, 7) + rows))
     line = next(line for line in table.split("\n\n")[1].splitlines() if line.startswith("| nau "))
     assert [cell.strip() for cell in line.split("|")[-4:-2]] == [
         "1",

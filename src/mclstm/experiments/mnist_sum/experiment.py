@@ -1,13 +1,13 @@
 """The sum of MNIST digits: who learns from ten at a time what holds for a thousand."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
-from mclstm.experiments.experiment import Drawing, Experiment, Options, at_rate, chosen, other_rate, scale
+from mclstm.experiments.experiment import Experiment, Options, at_rate, chosen, other_rate, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
 from mclstm.experiments.mnist_sum.models import RECIPES, usual_rate
@@ -102,7 +102,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
         groups.setdefault(job.parameters["model"], []).append(job)
     errors = {model: by_length([results[job.name] for job in group]) for model, group in groups.items()}
     trained, limits = groups["reference"][0].goal, thresholds(errors["reference"], options.protocol)
-    made = threshold_rows(limits, len(groups["reference"]), trained)
+    made = threshold_rows(limits, errors["reference"], trained)
     for model, found in errors.items():
         seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
         rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
@@ -135,9 +135,9 @@ def claims(found: Sequence[Row]) -> list[Claim]:
     return more_lengths(found, "mclstm", "nau") + more_lengths(found, "mclstm-tuned", "nau")
 
 
-def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
-    """Success over length."""
-    return {"success": length_figure(rows(options, results))}, {}
+def redrawn(found: Sequence[Row], reading: Mapping[str, object]) -> dict[str, Figure]:
+    """Success over length, of all models that were run."""
+    return {"success": length_figure(found)}
 
 
 EXPERIMENT = Experiment(
@@ -150,6 +150,6 @@ EXPERIMENT = Experiment(
     judged=judged,
     claims=claims,
     table=length_table,
-    figures=figures,
+    redrawn=redrawn,
     rateless=("reference",),
 )

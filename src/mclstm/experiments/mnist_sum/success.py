@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mclstm.evaluation.references import reference_threshold
+from mclstm.evaluation.references import FEWEST, reference_threshold
 from mclstm.evaluation.statistics import Interval, binomial_test, wilson_interval
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, quartiles
@@ -28,16 +28,17 @@ Errors = dict[int, NDArray[np.float64]]  # test errors of the seeds, by length
 
 
 def by_length(results: Sequence[Result]) -> Errors:
-    """The test errors of all seeds of a model, jobs put together."""
-    lengths = results[0]["test"]
-    return {
-        int(length): numbers([error for result in results for error in result["test"][length]])
-        for length in lengths
+    """The test errors of all seeds of a model, jobs put together; NaN where the training failed."""
+    failed = np.array([at for result in results for at in result["failed"]]) >= 0
+    found = {
+        length: numbers([error for result in results for error in result["test"][length]])
+        for length in results[0]["test"]
     }
+    return {int(length): np.where(failed, math.nan, errors) for length, errors in found.items()}
 
 
 def thresholds(references: Errors, protocol: Protocol) -> dict[int, float]:
-    """The error below which a sum of so many digits counts as learned."""
+    """The error below which a sum of so many digits counts as learned, by the references that learned."""
     lost = 2 if switched("mnist sum: a degree of freedom too few", protocol) else 1
     return {length: reference_threshold(errors, lost) for length, errors in references.items()}
 
@@ -63,7 +64,7 @@ def judged(rows: Sequence[Row]) -> list[Row]:
     Also of rows that an earlier command left in the file: one table, one measure. What was trained for
     longer or less keeps the judgement of its own references.
     """
-    limits = {r["setting"]: r for r in rows if r["metric"] == "threshold"}
+    limits = {r["setting"]: r for r in rows if r["metric"] == "threshold" and r["n"] >= FEWEST}
     errors = [
         r for r in rows if r["metric"] == "mse" and r["model"] != "reference" and r["setting"] in limits
     ]
@@ -73,12 +74,12 @@ def judged(rows: Sequence[Row]) -> list[Row]:
     return kept + [success_row(r, limits[r["setting"]]["value"]) for r in now]
 
 
-def success_row(errors: Row, limit: float | None) -> Row:
+def success_row(errors: Row, limit: float) -> Row:
     """The rate of seeds below the threshold, with Wilson's interval if anybody was trained.
 
     errors: the row of the test errors at a length
     """
-    solved = numbers(errors["values"]) < numbers([limit])
+    solved = numbers(errors["values"]) < limit
     rate = wilson_interval(int(solved.sum()), len(solved))
     if not errors["trained"]:
         rate = rate._replace(low=rate.value, high=rate.value)
@@ -88,11 +89,11 @@ def success_row(errors: Row, limit: float | None) -> Row:
     )
 
 
-def threshold_rows(limits: Mapping[int, float], references: int, trained: int) -> list[Row]:
-    """The thresholds themselves, as rows of the reference."""
+def threshold_rows(limits: Mapping[int, float], references: Errors, trained: int) -> list[Row]:
+    """The thresholds themselves, as rows of the reference; n is of the references that learned."""
     made = []
     for length, limit in limits.items():
-        bare = Interval(limit, math.nan, math.nan, references)
+        bare = Interval(limit, math.nan, math.nan, int(np.isfinite(references[length]).sum()))
         made.append(interval_row(setting(length), "reference", "threshold", bare, [], trained=trained))
     return made
 
