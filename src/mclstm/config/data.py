@@ -63,7 +63,8 @@ class DataConfig(BaseModel):
     date_format: Annotated[str, Field(min_length=2, max_length=40)] | None = None
     """How dates are written, for example %d.%m.%Y; null means ISO."""
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """What separates columns; null finds it."""
+    """What stands between variable and site in the columns of a wide table, for example . in flow.A; null
+    takes . where no column has the plain name."""
     decimal: Literal[".", ","] = "."
     """The decimal sign."""
     missing_mass: Literal["error", "zero", "interpolate"] = "error"

@@ -47,7 +47,8 @@ class MCLSTMConfig(BaseModel):
     head: Literal["sum", "linear", "mcfc", "scaled"] = "sum"
     """How the outflow of the cells becomes the prediction."""
     trash_cell: bool = True
-    """Cell 0 takes what never reaches the outlet, for example evaporation; for the heads sum and mcfc."""
+    """A place for what never reaches the outlet, such as evaporation: cell 0 with the heads sum and scaled,
+    an outlet of its own with mcfc."""
     mask: Annotated[list[list[bool]], Field(max_length=4096)] | None = None
     """Which transfers exist, a row for each cell that gives; null allows all."""
     allow_negative_mass: bool = False

@@ -70,7 +70,7 @@ class TrainingConfig(BaseModel):
     clip: Annotated[float, Field(gt=0, le=1e9), EXPONENT] | None = 1.0
     """The largest norm of the gradient; null does not clip."""
     loss: Literal["mse", "nse"] = "mse"
-    """The mean squared error, or the same divided by the variance of each site."""
+    """The mean squared error, or the same divided by (σ + 0.1)² of each site, σ of its target."""
     early_stopping: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Stop after this many validations without a better one; null trains to the end."""
     validate_every: Count = 1

@@ -16,7 +16,7 @@ __all__ = ["MCLSTMCell"]
 class MCLSTMCell(nn.Module):
     """One step of an MC-LSTM: h = o * (c R + x i), and what remains is the new state.
 
-    Takes the sizes and keywords of `MCLSTM` (but backend and batch_first), and its weights:
+    Takes the sizes and keywords of `MCLSTM` (but members, backend and batch_first), and its weights:
     `cell.load_state_dict(layer.state_dict())` works both ways.
 
     >>> cell = MCLSTMCell(1, 0, 3)

@@ -151,3 +151,10 @@ def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "names no basin" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="has no model 'gru'"):
         experiment("hydrology").jobs(Options(data=tmp_path, models=("gru",)))
+
+
+def test_of_several_forcings_the_papers_are_read(tmp_path: Path) -> None:
+    for product in ("maurer_extended", "daymet"):
+        (tmp_path / "basin_mean_forcing" / product).mkdir(parents=True)
+        readers = made("mclstm", data=tmp_path).data.reader
+        assert readers == ("camels_us" if product == "maurer_extended" else "camels_us/maurer_extended")

@@ -1,8 +1,10 @@
 """The config of every model of the hydrology experiment, by protocol, scheme and profile."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from mclstm.data.readers.camels_us import root_of
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology.basins import THIRTY
@@ -52,6 +54,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 EPOCHS, DROPS = 30, (20, 25)  # of the paper; training by updates has its drops at the same fractions
 RATES = (0.01, 0.005, 0.001)
+FORCING = "maurer_extended"  # of the paper
 
 
 class Scale(NamedTuple):
@@ -149,13 +152,20 @@ def data_of(options: Options, sites: Sequence[str], static: Sequence[str]) -> di
         )
     return {
         "path": str(options.data.resolve()),
-        "reader": "camels_us",
+        "reader": reader_of(options.data),
         "sites": list(sites),
         "mass": ["prcp"],
         "aux": ["srad", "tmax", "tmin", "vp"],
         "static": list(static),
         "target": ["discharge"],
     }
+
+
+def reader_of(data: Path) -> str:
+    """CAMELS-US with the paper's forcings, where the folder holds those of others as well."""
+    root = root_of(data)
+    products = [] if root is None else [folder.name for folder in (root / "basin_mean_forcing").glob("*/")]
+    return f"camels_us/{FORCING}" if len(products) > 1 and FORCING in products else "camels_us"
 
 
 def training_of(options: Options, scale: Scale) -> dict[str, Any]:
