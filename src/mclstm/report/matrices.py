@@ -41,4 +41,4 @@ def matrix(axis: Axes, values: Floats, down: list[str], across: list[str]) -> No
     axis.set_yticks(range(len(down)), down, fontsize=7)
     axis.tick_params(length=0)
     for (y, x), value in np.ndenumerate(values):
-        axis.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=6.5)
+        axis.text(x, y, f"{value:z.2f}", ha="center", va="center", fontsize=6.5)
