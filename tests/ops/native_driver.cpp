@@ -211,7 +211,34 @@ static bool recurs(int64_t cell) {
     return fine && moved == (B > 0 && (call.dh.data || call.dend.data));
 }
 
+// Gradients of a pooled convolution whose kernels and images are ones: each is the number of slopes it was met by.
+template <class T>
+static bool pools() {
+    Pooled call = {};
+    call.wide = sizeof(T) == 8, call.N = one_of({0, 1, 3}), call.k = one_of({1, 3, 5}), call.C = one_of({1, 2, 9}), call.O = one_of({1, 4});
+    call.H = call.k + one_of({1, 2, 6}), call.W = call.k + one_of({1, 3, 4}), call.h = (call.H - call.k + 1) / 2, call.w = (call.W - call.k + 1) / 2;
+    const int64_t outputs = call.N * call.h * call.w * call.O, each = call.k * call.k * call.C, across = call.W - call.k + 1;
+    std::vector<T> x(size_t(call.N * call.H * call.W * call.C), T(1)), kernels(size_t(call.O * each), T(1)), y(outputs), dy(outputs, T(1));
+    std::vector<T> dx(x.size()), dkernels(kernels.size()), dbias(size_t(call.O));
+    std::vector<int64_t> largest(outputs);
+    T active = 0, bias = 0, learned = 0, back = 0;
+    for (int64_t i = 0; i < outputs; ++i) {
+        const int64_t at = i / call.O % (call.h * call.w);
+        largest[size_t(i)] = (at / call.w * 2 + chance(0.5)) * across + at % call.w * 2 + chance(0.5);
+        active += y[size_t(i)] = T(chance(0.6));
+    }
+    call.x = x.data(), call.kernels = kernels.data(), call.y = y.data(), call.dy = dy.data(), call.largest = largest.data();
+    call.dx = chance(0.7) ? dx.data() : nullptr, call.dkernels = dkernels.data(), call.dbias = dbias.data();
+    if (mclstm_pooled_back(&call) != 0) return false;
+    for (const T value : dbias) bias += value;
+    for (const T value : dkernels) learned += value;
+    for (const T value : dx) back += value;
+    return bias == active && learned == active * T(each) && back == (call.dx ? learned : T(0));
+}
+
 int main() {
+    for (int draw = 0; draw < 100; ++draw)
+        if (!pools<float>() || !pools<double>()) return std::printf("draw %d: wrong gradients of a pooled convolution\n", draw), 1;
     for (int64_t cell = LSTM_CELL; cell <= UNITARY_CELL; ++cell)
         for (int draw = 0; draw < 20; ++draw)
             if (!recurs<float>(cell) || !recurs<double>(cell)) return std::printf("cell %ld, draw %d: not there and back\n", long(cell), draw), 1;

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mclstm.ops.native import build as building
-from mclstm.ops.native import learning, library, operator, recurrence
+from mclstm.ops.native import learning, library, operator, pooled, recurrence
 from support.variants import build, inputs
 
 DRIVER = Path(__file__).with_name("native_driver.cpp")
@@ -91,7 +91,10 @@ def test_the_library_is_of_this_source() -> None:
     assert "another source" not in (library.status().reason or "")
 
 
-@pytest.mark.parametrize(("struct", "name"), [(learning._Learn, "learn"), (recurrence._Call, "recurrence")])
+@pytest.mark.parametrize(
+    ("struct", "name"),
+    [(learning._Learn, "learn"), (recurrence._Call, "recurrence"), (pooled._Pooled, "pooled")],
+)
 def test_both_sides_have_the_same_idea_of_a_call(struct: type[ctypes.Structure], name: str) -> None:
     kernel = library.library()
     assert kernel is None or getattr(kernel, f"mclstm_{name}_bytes")() == ctypes.sizeof(struct)

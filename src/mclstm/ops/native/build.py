@@ -22,6 +22,7 @@ NAMES = (
     "learn_maps.h",
     "learn_steps.h",
     "philox.h",
+    "pooled.h",
     "product.h",
     "recurrence.h",
     "recurrence_call.h",

@@ -8,6 +8,7 @@
 
 #include "learn.h"
 #include "philox.h"
+#include "pooled.h"
 #include "recurrence.h"
 #include "small.h"
 #include "threads.h"
@@ -135,6 +136,11 @@ int mclstm_recurrence_bytes() { return int(sizeof(Recurrence)); }
 int mclstm_recurrence(const Recurrence *call, int backward) {
     return call->wide ? recur<double>(*call, backward != 0) : recur<float>(*call, backward != 0);
 }
+
+int mclstm_pooled_bytes() { return int(sizeof(Pooled)); }
+
+// Gradients of a convolution whose outputs are pooled and rectified; 1 if there was no memory.
+int mclstm_pooled_back(const Pooled *call) { return call->wide ? pooled_back<double>(*call) : pooled_back<float>(*call); }
 
 // U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
 void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {
