@@ -1,6 +1,7 @@
 """What commands leave in result files: nothing of an earlier command is lost, whatever is asked for next."""
 
 import json
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from mclstm.cli.main import main
 from mclstm.errors import ConfigError
-from mclstm.experiments import recurrent_arithmetic, static_arithmetic
+from mclstm.experiments import addition, recurrent_arithmetic, static_arithmetic
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.grid import chosen_rates
 from mclstm.experiments.locks import alone
@@ -120,6 +121,51 @@ def test_readings_of_a_quick_look_do_not_stay_in_the_papers_file(tmp_path: Path)
     assert run(tmp_path, "recurrent-arithmetic", *scale, "addition") == 0
     assert run(tmp_path, "recurrent-arithmetic", "--profile", "paper", *scale, "subtraction") == 0
     assert set(content(tmp_path, "recurrent-arithmetic/stated-reading.json")) == {"mclstm, subtraction"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("addition", ("--models", "nalu,mclstm-sum")),
+        ("static-arithmetic", ("--models", "nmu,nau,mcfc")),
+        ("recurrent-arithmetic", ("--models", "nau,mclstm,mclstm-tuned", "--operations", "addition")),
+    ],
+)
+def test_seeds_of_another_machine_are_not_trained_again(
+    name: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addition, "SPLITS", {"train": 40, "validation": 16, "test": 4})
+    # Of MC-FC some solve subtraction by this limit and some do not: nobody can be taken for another.
+    monkeypatch.setattr(static_arithmetic, "thresholds", lambda *_: {"stated": 5e3, "published": 3e3})
+    asked = [*words, "--profile", "paper", "--updates", "2", "--block", "1", "--seeds"]
+    for seeds in ("2", "3"):
+        assert run(tmp_path / "one", name, *asked, seeds) == 0
+    assert run(tmp_path / "other", name, *asked, "2") == 0
+    before = content(tmp_path / "other", f"{name}/stated.json")["made"]["jobs"]
+    shutil.rmtree(tmp_path / "other/out")
+    assert run(tmp_path / "other", name, *asked, "3", "--add") == 0
+    trained = {path.parent.name for path in (tmp_path / "other/out").rglob("result.json")}
+    assert trained == {"seeds-2-2"}
+    for file in (tmp_path / "one/results" / name).glob("*.json"):
+        both = [content(tmp_path / folder, f"{name}/{file.name}") for folder in ("one", "other")]
+        if "rows" in both[0]:
+            assert both[0]["rows"] == both[1]["rows"]
+            assert set(both[0]["made"]["jobs"]) == set(both[1]["made"]["jobs"])
+            assert (
+                before.items() <= content(tmp_path / "other", f"{name}/stated.json")["made"]["jobs"].items()
+            )
+
+
+def test_another_rate_or_length_is_another_training(tmp_path: Path) -> None:
+    assert paper(tmp_path, "--seeds", "1", "--updates", "2") == 0
+    shutil.rmtree(tmp_path / "out")
+    assert paper(tmp_path, "--seeds", "1", "--updates", "3", "--add") == 0
+    assert (tmp_path / "out/static-arithmetic/paper-stated/jobs/mcfc/addition/seeds-0-0/result.json").exists()
+    rates = tmp_path / "rates.json"
+    rates.write_text(json.dumps({"experiment": "static-arithmetic", "choice": {"mcfc/addition": 0.5}}))
+    assert paper(tmp_path, "--seeds", "1", "--updates", "3", "--add", "--rates", str(rates)) == 0
+    (found,) = [r for r in content(tmp_path)["rows"] if (r["model"], r["metric"]) == ("mcfc", "success")]
+    assert found["learning_rate"] == 0.5
 
 
 def test_choices_of_rates_stay_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

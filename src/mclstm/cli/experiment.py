@@ -55,6 +55,9 @@ def experiment(
     rates: Annotated[Path | None, typer.Option(help="use the learning rates such a choice recorded")] = None,
     out: Annotated[Path, typer.Option(help="folder of the jobs")] = Path("runs/experiments"),
     results: Annotated[Path | None, typer.Option(help="folder of the result files, such as results")] = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="do not train again what the result files hold, made anywhere")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -81,6 +84,7 @@ def experiment(
         basins=None if basins is None else read_basins(basins),
         scheme=scheme,
         cells=cells,
+        add=add,
     )
     calm = quiet or as_json
     if download:

@@ -22,6 +22,7 @@ from mclstm.experiments.experiment import (
     scale,
 )
 from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.restored import restored_errors
 from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, together
 from mclstm.report.arithmetic import error_tables
 from mclstm.report.paper import ADDITION, ADDITION_FAILED
@@ -103,6 +104,11 @@ def error_rows(model: str, regime: str, values: np.ndarray, failed: Sequence[int
     return [mean, *failure_rows(regime, model, errors, failed, ADDITION_FAILED.get(model), **more)]
 
 
+def restored(job: Job, found: Sequence[Row]) -> Result | None:
+    """What a file holds of a job."""
+    return restored_errors(job, found, job.parameters["learning_rate"] or RATES[job.parameters["model"]])
+
+
 def trivial(options: Options) -> list[Row]:
     """The best constant of the training regime, and the sum itself."""
     made = []
@@ -170,7 +176,7 @@ def by_seed(row: Row) -> dict[int, float]:
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
     """Cells over time, of the plain sum if it was asked for, else of the table's MC-LSTM."""
-    by_model = {job.parameters["model"]: job for job in reversed(jobs(options))}
+    by_model = {job.parameters["model"]: job for job in reversed(jobs(options)) if job.name in results}
     for model in ("mclstm-sum", "mclstm"):
         if model in by_model:
             job = by_model[model]
@@ -185,6 +191,7 @@ EXPERIMENT = Experiment(
     variants=tuple(VARIANTS),
     jobs=jobs,
     rows=rows,
+    restored=restored,
     trivial=trivial,
     claims=claims,
     table=error_tables,

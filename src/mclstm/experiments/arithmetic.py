@@ -13,6 +13,7 @@ from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, othe
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.native_learning import native_learning
 from mclstm.experiments.networks import Recipe, member_errors, sources
+from mclstm.experiments.restored import restored_outcome
 from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
 from mclstm.report.paper import Printed
@@ -22,7 +23,7 @@ from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["ahead", "arithmetic_jobs", "arithmetic_rows", "in_parts", "problem"]
+__all__ = ["ahead", "arithmetic_jobs", "arithmetic_rows", "in_parts", "problem", "restored_by"]
 
 EVALUATE_EVERY = 1_000  # updates
 # Members times updates whose batches are drawn at once. It halves the time of drawing for one member; batches
@@ -131,6 +132,17 @@ def arithmetic_jobs(
         able = "; ".join(f"{m}: {', '.join(known[m])}" for m in options.models or ())
         raise ConfigError(f"{name} has no such operations of these models. Choose from {able}.")
     return made
+
+
+def restored_by(recipe: Recipes) -> Callable[[Job, Sequence[Row]], Result | None]:
+    """What a file holds of a job, for an experiment whose models are trained by these recipes."""
+
+    def restored(job: Job, rows: Sequence[Row]) -> Result | None:
+        asked = job.parameters
+        usual = recipe(asked["model"], asked["operation"], asked["protocol"]).learning_rate
+        return restored_outcome(job, rows, asked["learning_rate"] or usual)
+
+    return restored
 
 
 def arithmetic_rows(

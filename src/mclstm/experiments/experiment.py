@@ -34,6 +34,7 @@ class Options(NamedTuple):
     basins: tuple[str, ...] | None = None
     scheme: Literal["sequence", "last"] | None = None
     cells: int | None = None
+    add: bool = False  # to what the result files hold: jobs that these are of are not run again
     root: Path = Path()  # where the jobs lie, set by whoever runs them
 
 
@@ -50,6 +51,8 @@ class Experiment(NamedTuple):
     # The constant predictor and the exact solution; the paper's comparisons, on all rows there are; figures
     # of finished jobs, with the folder where these lie. By default there are none.
     trivial: Callable[[Options], list[Row]] = lambda options: []
+    # What a file's rows hold of a job, None if they are not of it: it is not run again.
+    restored: Callable[[Job, Sequence[Row]], Result | None] = lambda job, rows: None
     judged: Callable[[Sequence[Row]], list[Row]] = list  # all rows of a file, where some depend on others
     claims: Callable[[Sequence[Row]], list[Claim]] = lambda found: []
     figures: Callable[[Options, Mapping[str, Result], Path], Drawing] = lambda options, results, root: (

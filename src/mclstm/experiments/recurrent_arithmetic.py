@@ -14,6 +14,7 @@ from mclstm.experiments.arithmetic import (
     arithmetic_rows,
     in_parts,
     problem,
+    restored_by,
 )
 from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
 from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
@@ -141,7 +142,7 @@ def figures(options: Options, results: Mapping[str, Result], root: Path) -> Draw
     """What the cells of one member for each operation accumulate, with its gates and redistribution."""
     groups: dict[tuple[str, str], list[Job]] = {}
     for job in jobs(options):
-        if job.parameters["model"].startswith("mclstm"):
+        if job.parameters["model"].startswith("mclstm") and job.name in results:
             groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
     read: dict[str, Any] = {}
     for (model, operation), members in groups.items():
@@ -181,6 +182,7 @@ EXPERIMENT = Experiment(
     variants=tuple(RECURRENT_VARIANTS),
     jobs=jobs,
     rows=rows,
+    restored=restored_by(recurrent_recipe),
     trivial=trivial,
     claims=claims,
     table=success_tables,

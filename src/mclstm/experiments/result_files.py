@@ -121,8 +121,10 @@ def saved(
 def costs(asked: Experiment, options: Options, rows: Sequence[Row], old: Mapping[str, Any]) -> dict[str, Any]:
     """What the jobs of a file cost: those that made these rows as it is now, the others as it was."""
     names, again = [*asked.models, *asked.variants], {(row["model"], row["setting"]) for row in rows}
-    found = {job.name: total(options.root / job.name) for job in asked.jobs(options)}
-    new = {name: cost for name, cost in found.items() if cost["sessions"] and made_by(name, names, again)}
+    jobs = [job.name for job in asked.jobs(options) if made_by(job.name, names, again)]
+    found = {name: total(options.root / name) for name in jobs}
+    new = {name: cost for name, cost in found.items() if cost["sessions"]}
+    new |= {name: old[name] for name in jobs if name in old and name not in new}  # finished elsewhere
     return {name: cost for name, cost in old.items() if not made_by(name, names, again)} | new
 
 

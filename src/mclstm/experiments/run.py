@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options
-from mclstm.experiments.jobs import Job, kept_results, run_jobs
+from mclstm.experiments.jobs import Job, Result, kept_results, run_jobs
 from mclstm.experiments.locks import alone
 from mclstm.experiments.result_files import held, read, require_no_loss, write
 from mclstm.report.arithmetic import claims_table
@@ -71,13 +71,16 @@ def run(
     old = held(place, asked, options)
     require_no_loss(old, options, jobs)
 
+    elsewhere = finished_elsewhere(asked, options, jobs, old)
+    here = [job for job in jobs if job.name not in elsewhere]
+
     def after() -> None:
         if asked.every_job:
-            rows = asked.rows(options, kept_results(jobs, options.root))
+            rows = asked.rows(options, elsewhere | kept_results(here, options.root))
             write(asked, options, rows, place, clock.lap(), partial=True)
 
-    results = run_jobs(jobs, options.root, workers=workers, quiet=quiet, after=after)
-    rows = asked.rows(options, results) + asked.trivial(options)
+    results = run_jobs(here, options.root, workers=workers, quiet=quiet, after=after)
+    rows = asked.rows(options, elsewhere | results) + asked.trivial(options)
     files = write(asked, options, rows, place, clock.lap())
     figures, found = asked.figures(options, results, folder / "jobs")
     others = all(content.get("profile") == options.profile for content in old.values())
@@ -85,6 +88,18 @@ def run(
     figures |= asked.redrawn([row for content in files.values() for row in content["rows"]], reading)
     drawn = save(figures, kept / name if kept else folder, options.protocol)
     return Made(folder, tables(asked, folder, files), files, drawn)
+
+
+def finished_elsewhere(
+    asked: Experiment, options: Options, jobs: Sequence[Job], old: Mapping[Path, dict[str, Any]]
+) -> dict[str, Result]:
+    """The results of jobs that the files hold and whose folders are not here, by name; if asked for."""
+    if not options.add:
+        return {}
+    rows = [r for content in old.values() if content["profile"] == options.profile for r in content["rows"]]
+    missing = [job for job in jobs if not (options.root / job.name).exists()]
+    found = {job.name: asked.restored(job, rows) for job in missing}
+    return {name: result for name, result in found.items() if result is not None}
 
 
 def require_heard(asked: Experiment, options: Options, jobs: Sequence[Job]) -> None:

@@ -11,6 +11,7 @@ from mclstm.experiments.arithmetic import (
     arithmetic_rows,
     in_parts,
     problem,
+    restored_by,
 )
 from mclstm.experiments.arithmetic_models import STATIC, static_recipe
 from mclstm.experiments.experiment import Experiment, Options, scale
@@ -125,6 +126,7 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
+    restored=restored_by(recipe),
     trivial=trivial,
     claims=claims,
     table=success_tables,

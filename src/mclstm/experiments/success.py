@@ -73,9 +73,11 @@ def outcome(ensemble: Ensemble, limits: Mapping[str, float]) -> Result:
 
 
 def together(results: Sequence[Result]) -> Result:
-    """The outcomes of several blocks of seeds as one."""
+    """The outcomes of several blocks of seeds as one, of what all of them have."""
     joined: Result = {}
     for name, value in results[0].items():
+        if not all(name in result for result in results):
+            continue
         parts = [result[name] for result in results]
         joined[name] = (
             together(parts) if isinstance(value, dict) else [item for part in parts for item in part]

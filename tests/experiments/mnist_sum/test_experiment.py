@@ -1,6 +1,7 @@
 """The whole experiment on a few real digits: command, jobs, resume, tables, refusals."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,26 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert later["nau", "length 10", "success"]["n"] == 1
     limits = [found["reference", "length 10", "threshold"]["value"] for found in (rows, later)]
     assert limits[0] == limits[1]
+
+
+@needs_mnist
+def test_seeds_of_another_machine_are_not_trained_again(tmp_path, monkeypatch):
+    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    monkeypatch.setattr(experiment, "REFERENCES", 3)
+    words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--quiet"]
+
+    def rows(folder: Path, *more: str) -> dict[tuple[str, str, str], object]:
+        results = ["--results", str(folder / "results"), "--out", str(folder / "out")]
+        assert main([*words, *results, *more]) == 0
+        found = json.loads((folder / "results/mnist-sum/stated.json").read_text())["rows"]
+        return {(row["model"], row["setting"], row["metric"]): row for row in found}
+
+    expected = rows(tmp_path / "one", "--seeds", "2")
+    rows(tmp_path / "other", "--seeds", "1")
+    shutil.rmtree(tmp_path / "other/out")
+    assert rows(tmp_path / "other", "--seeds", "2", "--add") == expected
+    trained = {path.parent.name for path in (tmp_path / "other/out").rglob("result.json")}
+    assert trained == {"seed-1"}
 
 
 @needs_mnist

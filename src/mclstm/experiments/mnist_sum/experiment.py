@@ -16,10 +16,12 @@ from mclstm.experiments.mnist_sum.success import (
     by_length,
     error_rows,
     judged,
+    length_of,
     more_lengths,
     threshold_rows,
     thresholds,
 )
+from mclstm.experiments.restored import restored_errors
 from mclstm.report.lengths import length_figure, length_table
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.mnist import Digits, find_mnist
@@ -99,11 +101,14 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """Errors and success rates by length, of the models and of those that learn nothing."""
     groups: dict[str, list[Job]] = {}
     for job in jobs(options):
-        groups.setdefault(job.parameters["model"], []).append(job)
+        if job.name in results:
+            groups.setdefault(job.parameters["model"], []).append(job)
     errors = {model: by_length([results[job.name] for job in group]) for model, group in groups.items()}
-    trained, limits = groups["reference"][0].goal, thresholds(errors["reference"], options.protocol)
-    made = threshold_rows(limits, errors["reference"], trained)
+    made = []
     for model, found in errors.items():
+        trained = groups[model][0].goal
+        if model == "reference":
+            made += threshold_rows(thresholds(found, options.protocol), found, trained)
         seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
         rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
         failed = [at for job in groups[model] for at in results[job.name]["failed"]]
@@ -111,6 +116,13 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     for model, found in unlearned(options).items():
         made += error_rows(model, found, 0)
     return judged(made)
+
+
+def restored(job: Job, found: Sequence[Row]) -> Result | None:
+    """What a file holds of a job."""
+    rate = job.parameters["learning_rate"] or usual_rate(job.parameters["model"], job.parameters["protocol"])
+    kept = restored_errors(job, found, rate)
+    return kept and {**kept, "test": {length_of(name): values for name, values in kept["test"].items()}}
 
 
 def unlearned(options: Options) -> dict[str, Errors]:
@@ -147,9 +159,11 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
+    restored=restored,
     judged=judged,
     claims=claims,
     table=length_table,
     redrawn=redrawn,
     rateless=("reference",),
+    every_job=True,
 )

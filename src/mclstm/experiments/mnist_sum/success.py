@@ -19,6 +19,7 @@ __all__ = [
     "by_length",
     "error_rows",
     "judged",
+    "length_of",
     "more_lengths",
     "threshold_rows",
     "thresholds",
@@ -117,3 +118,12 @@ def more_lengths(rows: Sequence[Row], model: str, rival: str) -> list[Claim]:
 
 def setting(length: int) -> str:
     return f"length {length}"
+
+
+def length_of(setting: str) -> str:
+    """The length in the name of a setting, as results have it.
+
+    >>> length_of("length 100")
+    '100'
+    """
+    return setting.removeprefix("length ")
