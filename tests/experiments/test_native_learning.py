@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mclstm.baselines import Linear
+from mclstm.baselines import UNITS, Linear
 from mclstm.experiments import native_learning as module
 from mclstm.experiments.arithmetic import problem
 from mclstm.experiments.arithmetic_models import recurrent_recipe, static_recipe
@@ -24,6 +24,7 @@ STATIC = [
     *(("nau", operation) for operation in ("addition", "subtraction")),
     *(("nac", operation) for operation in ("addition", "subtraction")),
     *(("nmu", "multiplication"), ("nac-mul", "multiplication")),
+    *(("nalu", operation) for operation in OPERATIONS),
 ]
 needs_library = pytest.mark.skipif(library() is None, reason="without the library torch trains, as elsewhere")
 
@@ -86,6 +87,17 @@ def assert_alike(one: Ensemble, other: Ensemble) -> None:
             torch.testing.assert_close(ours[moment], theirs[moment], rtol=0.0, atol=1e-3 * size)
 
 
+def mixed(model: str, operation: str) -> tuple[Problem, Recipe]:
+    """A unit with an output layer behind it that the library knows, but not behind this one."""
+
+    def build(drawn: list[torch.Generator]) -> torch.nn.Module:
+        return torch.nn.Sequential(
+            UNITS[model](100, 2, members=3, seeds=drawn), UNITS["nac"](2, 1, members=3)
+        )
+
+    return static(model, operation, Recipe(build, 0.001))
+
+
 @needs_library
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_recurrent_networks_learn_as_in_torch(operation: str) -> None:
@@ -94,7 +106,9 @@ def test_recurrent_networks_learn_as_in_torch(operation: str) -> None:
 
 @needs_library
 @pytest.mark.parametrize(
-    ("model", "operation"), [pair for pair in STATIC if pair[0] != "mcfc"], ids=lambda word: word
+    ("model", "operation"),
+    [pair for pair in STATIC if pair[0] not in ("mcfc", "nalu")],
+    ids=lambda word: word,
 )
 def test_recurrent_units_learn_as_in_torch(model: str, operation: str) -> None:
     first = 1_500_000 if model in ("nau", "nmu") else 0  # where the pull to whole numbers is at work
@@ -117,7 +131,9 @@ def test_tuned_networks_learn_as_in_torch(operation: str) -> None:
 @pytest.mark.parametrize(("model", "operation"), STATIC)
 def test_static_networks_learn_as_in_torch(model: str, operation: str) -> None:
     first = {"nau": 30_000, "nmu": 1_500_000}.get(model, 0)  # where the pull to whole numbers is at work
-    assert_alike(*(trained(static(model, operation), native, first=first) for native in (True, False)))
+    updates = 7 if model == "nalu" else 12  # slopes of 1 / |h| near h = 0 make much of the last bits
+    both = (trained(static(model, operation), native, updates, first) for native in (True, False))
+    assert_alike(*both)
 
 
 @needs_library
@@ -157,7 +173,7 @@ def test_a_member_that_fails_stays_and_harms_nobody() -> None:
 
 @pytest.mark.parametrize(
     ("made", "model", "operation"),
-    [(recurrent, "lstm", "addition"), (recurrent, "nalu", "addition"), (static, "nalu", "addition")],
+    [(recurrent, "lstm", "addition"), (recurrent, "nalu", "addition"), (mixed, "nalu", "addition")],
 )
 def test_others_are_left_to_torch(made: object, model: str, operation: str) -> None:
     assert made(model, operation)[0].advance is None  # type: ignore[operator]

@@ -151,11 +151,12 @@ static double run_case() {
 
 // A network of the arithmetic tasks learns for a few updates: all its weights move and stay finite.
 static bool learns(Layer layer, Head head, int64_t outputs) {
-    const int64_t E = 2, inputs = 9, steps = layer == MASS_LAYER || layer >= RECURRENT_NAU_LAYER ? 4 : 1, updates = 5;
+    const int64_t E = 2, inputs = 9, steps = layer == MASS_LAYER || layer == RECURRENT_NAU_LAYER || layer == RECURRENT_NAC_LAYER ? 4 : 1, updates = 5;
     const std::vector<int64_t> sizes[] = {
         {inputs * outputs, outputs, outputs, outputs * outputs, outputs}, {inputs * outputs, outputs}, {inputs * outputs}, {inputs * outputs, inputs * outputs},
-        {(inputs + outputs) * outputs, outputs}, {(inputs + outputs) * outputs, (inputs + outputs) * outputs, outputs}};
-    const std::vector<int64_t> heads[] = {{outputs}, {2 * outputs, 2, 1}, {outputs}, {outputs, outputs}, {outputs}, {outputs, outputs}};
+        {(inputs + outputs) * outputs, outputs}, {(inputs + outputs) * outputs, (inputs + outputs) * outputs, outputs},
+        {inputs * outputs, inputs * outputs, inputs * outputs}};
+    const std::vector<int64_t> heads[] = {{outputs}, {2 * outputs, 2, 1}, {outputs}, {outputs, outputs}, {outputs}, {outputs, outputs}, {outputs, outputs, outputs}};
     Learn learn = {};
     learn.members = E, learn.inputs = inputs, learn.steps = steps, learn.batch = 64, learn.outputs = outputs;
     learn.layer = layer, learn.head = head, learn.operation = head == LINEAR_HEAD ? 1 : 2, learn.subset = 3, learn.overlap = 1;
@@ -249,6 +250,8 @@ int main() {
         if (!learns(NAU_LAYER, head, 2) || !learns(RECURRENT_NAU_LAYER, head, 2)) return std::printf("head %d does not learn\n", head), 1;
     for (const Head head : {NAC_HEAD, NAC_MUL_HEAD})
         if (!learns(NAC_LAYER, head, 2) || !learns(RECURRENT_NAC_LAYER, head, 2)) return std::printf("head %d does not learn\n", head), 1;
+    for (const int64_t outputs : {2, 3})
+        if (!learns(NALU_LAYER, NALU_HEAD, outputs)) return std::printf("NALU does not learn\n"), 1;
     double single = 0, wide = 0;
     for (int draw = 0; draw < 300; ++draw) {
         single = std::max(run_case<float>(), single), wide = std::max(run_case<double>(), wide);

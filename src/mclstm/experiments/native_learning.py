@@ -1,8 +1,8 @@
 """Which networks of the arithmetic tasks the kernel library can train, and how it is told about them.
 
 Those that are a linear map of all that comes in and a small output layer: MC-LSTM whose gates see the marker
-only, MC-FC, NAU and NAC, recurrent or not, with one of them, NMU or NAC• as output layer. All others, and all
-of them without the library, torch trains.
+only, MC-FC, NAU and NAC, recurrent or not, with one of them, NMU or NAC• as output layer; and NALU behind
+NALU, without time. All others, and all of them without the library, torch trains.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from mclstm.baselines import Linear
 from mclstm.baselines.nac import NAC, NACMul
+from mclstm.baselines.nalu import NALU
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.nmu import NMU
 from mclstm.baselines.recurrent import RecurrentUnit
@@ -82,7 +83,8 @@ def follows(recipe: Recipe, layer: str, head: str) -> bool:
     units = layer in ("nau", "recurrent-nau") or head in ("nau", "nmu")
     known = {OutputPenalty: head == "linear", SparsityPenalty: units}
     penalty = recipe.penalty is no_penalty or known.get(type(recipe.penalty), False)
-    return penalty and recipe.clamped == units and recipe.cell_penalty == 0.0
+    paired = (layer == "nalu") == (head == "nalu")  # its outputs are made in the head
+    return penalty and paired and recipe.clamped == units and recipe.cell_penalty == 0.0
 
 
 def ready(parameters: list[Tensor | None]) -> bool:
@@ -121,6 +123,8 @@ def first_layer(network: nn.Module) -> Part | None:
         return "mcfc", layer.hidden_size, [layer.B_i, layer.b_o]
     if isinstance(layer, NAU):
         return "nau", layer.output_size, [layer.W]
+    if isinstance(layer, NALU):
+        return "nalu", layer.output_size, [layer.W_hat, layer.M_hat, layer.G]
     return ("nac", layer.output_size, [layer.W_hat, layer.M_hat]) if isinstance(layer, NAC) else None
 
 
@@ -148,6 +152,8 @@ def output_layer(network: nn.Module) -> Part | None:
         return None
     if isinstance(head, Linear) and head.b is None:
         return "linear", 1, [head.W]
+    if isinstance(head, NALU):
+        return "nalu", 1, [head.W_hat, head.M_hat, head.G]
     if isinstance(head, NACMul):
         return "nac-mul", 1, [head.nac.W_hat, head.nac.M_hat]
     if isinstance(head, NAC):

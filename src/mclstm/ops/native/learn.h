@@ -4,6 +4,8 @@
 //
 //     z = A x + c,    ŷ = head(z),    loss = mean (ŷ - y)²
 //
+// Of NALU a third of the rows of A meets log x instead of x.
+//
 // The rows of x are (input, step), its columns the samples of a batch; y is an operation between two sums of rows. Members are
 // trained one after the other, each for all updates of a call. torch does the same in experiments/ensemble.py, several times slower.
 
@@ -25,8 +27,8 @@ class Learner {
 
    public:
     explicit Learner(const Learn &learn)
-        : p(learn), N(learn.inputs * learn.steps), B(learn.batch), K(learn.outputs), own(), maps(learn, own),
-          output(learn, own, LAYER_PARAMETERS[learn.layer]), x(N * B), z(K * B), none(K * B), y(size_t(B)), sums(size_t(2 * B)), weights(size_t(K * N)) {
+        : p(learn), N(learn.inputs * learn.steps), B(learn.batch), K(rows_of(learn)), plain(learn.layer == NALU_LAYER ? K / 3 * 2 : K), own(), maps(learn, own),
+          output(learn, own, LAYER_PARAMETERS[learn.layer]), x(N * B), logs(plain < K ? N * B : 0), z(K * B), none(K * B), y(size_t(B)), sums(size_t(2 * B)), weights(size_t(K * N)) {
         for (Index which = 0; which < 8; ++which) own.gradient[which].resize(size_t(p.parameters[which].size));
     }
 
@@ -44,11 +46,11 @@ class Learner {
 
    private:
     const Learn &p;
-    const Index N, B, K;
+    const Index N, B, K, plain;  // rows of x and their length, rows of z, those of them that x makes, not its logarithms
     Own own;
     Maps maps;
     Output output;
-    Buffer<float> x, z, none;
+    Buffer<float> x, logs, z, none;
     std::vector<float> y;
     Matrix sums;
     std::vector<float> weights;
@@ -58,6 +60,7 @@ class Learner {
         uniform_item(p.seeds[member], uint64_t(update), 0, N * B, x);
         const float low = float(p.low);
         for (Index k = 0; k < N * B; ++k) x[k] += low;
+        for (Index k = 0; k < N * B && plain < K; k += V) *logs.at(k) = log_of<float>(size_of<float>(*x.at(k)) + 1e-7f);
         std::fill(sums.begin(), sums.end(), 0.0);
         for (Index s = 0; s < 2; ++s) {
             const Index from = p.offsets[member] + s * (p.subset - p.overlap);
@@ -78,13 +81,17 @@ class Learner {
         for (Index k = 0; k < K * N; ++k) weights[k] = float(maps.A[k]);
         const Index wide = B / V;
         for (Index k = 0; k < K; ++k) std::fill_n(none + k * B, B, float(maps.c[k]));
-        for (Index w = 0; w + 4 <= wide; w += 4)
-            product<float, 4, 0>(K, 1, N, {weights.data(), N, 0, 1}, x.at(0) + w, wide, none.at(0) + w, z.at(0) + w, wide);
+        for (Index w = 0; w + 4 <= wide; w += 4) {
+            product<float, 4, 0>(plain, 1, N, {weights.data(), N, 0, 1}, x.at(0) + w, wide, none.at(0) + w, z.at(0) + w, wide);
+            if (plain < K)
+                product<float, 4, 0>(K - plain, 1, N, {weights.data() + plain * N, N, 0, 1}, logs.at(0) + w, wide, none.at(plain * B) + w, z.at(plain * B) + w, wide);
+        }
         const double loss = output.learn(z, y.data());
         for (Index k = 0; k < K; ++k) {
             maps.dc[k] = std::accumulate(output.dz + k * B, output.dz + (k + 1) * B, 0.0);
+            Buffer<float> &met = k < plain ? x : logs;
             for (Index row = 0; row < N; row += 2) {
-                const Vec *d = output.dz.at(k * B), *one = x.at(row * B), *two = x.at(std::min(row + 1, N - 1) * B);
+                const Vec *d = output.dz.at(k * B), *one = met.at(row * B), *two = met.at(std::min(row + 1, N - 1) * B);
                 Vec first[2] = {}, second[2] = {};
                 for (Index w = 0; w + 2 <= wide; w += 2)
                     for (int half = 0; half < 2; ++half) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lanes.h"
+#include "recurrence_call.h"
 
 extern "C" {
 struct Parameter {  // of all members; what is not trained has no moments
@@ -67,9 +67,12 @@ struct Own {
     Matrix gradient[8];
 };
 
-enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, RECURRENT_NAC_LAYER };
-enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD };
-constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3};
+enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, RECURRENT_NAC_LAYER, NALU_LAYER };
+enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD, NALU_HEAD };
+constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3, 3};
+
+// Rows of z: an output of NALU is made of three numbers, W x, G x and W log x.
+inline Index rows_of(const Learn &learn) { return learn.outputs * (learn.layer == NALU_LAYER ? 3 : 1); }
 
 inline bool is_nau(Index layer) { return layer == NAU_LAYER || layer == RECURRENT_NAU_LAYER; }
 

@@ -10,11 +10,12 @@ namespace {
 class Output {
    public:
     Output(const Learn &learn, Own &own, Index first)
-        : p(learn), own(own), K(learn.outputs), B(learn.batch), at(first), dz(K * B), w(size_t(2 * K)), dw(size_t(2 * K)), logs(size_t(K * B)) {}
+        : p(learn), own(own), K(learn.outputs), B(learn.batch), at(first), dz(rows_of(learn) * B), w(size_t(2 * K)), dw(size_t(2 * K)), logs(size_t(K * B)) {}
 
     // The loss of a batch, its gradients by z and by the parameters.
     double learn(const float *z, const float *y) {
         std::fill(dw.begin(), dw.end(), 0.0);
+        if (p.head == NALU_HEAD) return gated(z, y);
         if (p.head == PRODUCT_HEAD || p.head == NAC_MUL_HEAD) return powers(z, y);
         return p.head == NMU_HEAD ? factors(z, y) : sums(z, y);
     }
@@ -33,6 +34,42 @@ class Output {
 
     const float *value(Index which) const { return own.value[at + which]; }
     Matrix &gradient(Index which) { return own.gradient[at + which]; }
+
+    // h = g (W x) + (1 - g) exp(W log x), g = σ(G x), of z = (W x, G x, W log x); then ŷ of h likewise, with weights of its own.
+    double gated(const float *z, const float *y) {
+        typedef Lanes<float>::Vec Vec;
+        constexpr Index MOST = 16, V = Lanes<float>::V;
+        Vec h[MOST], g[MOST], q[MOST], logarithm[MOST];
+        const auto lanes = [](const float *from) { return *reinterpret_cast<const Vec *>(from); };
+        for (Index k = 0; k < K; ++k) w[k] = nac_weight(value(0)[k], value(1)[k]), w[K + k] = value(2)[k];
+        double loss = 0;
+        for (Index b = 0; b < B; b += V) {
+            Vec sum = {}, gate = {}, power = {};
+            for (Index k = 0; k < K; ++k) {
+                g[k] = logistic_of<float>(lanes(z + (K + k) * B + b)), q[k] = power_of<float>(lanes(z + (2 * K + k) * B + b));
+                h[k] = g[k] * lanes(z + k * B + b) + (1.0f - g[k]) * q[k];
+                logarithm[k] = log_of<float>(size_of<float>(h[k]) + 1e-7f);
+                sum += float(w[k]) * h[k], gate += float(w[K + k]) * h[k], power += float(w[k]) * logarithm[k];
+            }
+            gate = logistic_of<float>(gate), power = power_of<float>(power);
+            const Vec gap = gate * sum + (1.0f - gate) * power - unaligned<float>(y + b), d = 2.0f / float(B) * gap;
+            const Vec by_sum = d * gate, by_gate = d * (sum - power) * gate * (1.0f - gate), by_log = d * (1.0f - gate) * power;
+            loss += double(total_of<float>(gap * gap)) / double(B);
+            for (Index k = 0; k < K; ++k) {
+                const Vec sign = h[k] > 0.0f ? Vec{} + 1.0f : h[k] < 0.0f ? Vec{} - 1.0f : Vec{};
+                const Vec dh = float(w[k]) * (by_sum + by_log * sign / (size_of<float>(h[k]) + 1e-7f)) + float(w[K + k]) * by_gate;
+                dw[k] += total_of<float>(by_sum * h[k] + by_log * logarithm[k]), dw[K + k] += total_of<float>(by_gate * h[k]);
+                *dz.at(k * B + b) = dh * g[k];
+                *dz.at((K + k) * B + b) = dh * (lanes(z + k * B + b) - q[k]) * g[k] * (1.0f - g[k]);
+                *dz.at((2 * K + k) * B + b) = dh * (1.0f - g[k]) * q[k];
+            }
+        }
+        for (Index k = 0; k < K; ++k) {
+            nac_back(value(0)[k], value(1)[k], dw[k], gradient(0)[k], gradient(1)[k]);
+            gradient(2)[k] += dw[K + k];
+        }
+        return loss;
+    }
 
     // ŷ = W z.
     double sums(const float *z, const float *y) {

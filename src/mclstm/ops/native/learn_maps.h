@@ -6,10 +6,10 @@
 
 namespace {
 
-// The linear map of a layer: A (K, n T), c (K).
+// The linear map of a layer: A (K, n T), c (K); of NALU one of three times as many rows.
 class Maps {
    public:
-    Maps(const Learn &learn, Own &own) : p(learn), own(own), n(learn.inputs), T(learn.steps), K(learn.outputs), A(K * n * T), c(K), dA(A.size()), dc(K), steps(learn, own),
+    Maps(const Learn &learn, Own &own) : p(learn), own(own), n(learn.inputs), T(learn.steps), K(learn.outputs), A(size_t(rows_of(learn) * n * T)), c(size_t(rows_of(learn))), dA(A.size()), dc(c.size()), steps(learn, own),
           i(n * K), di(i.size()), o(K), end(K), R(K * K), S(K * K), P(T * K * K), dP(P.size()), Q(K * K), dR(K * K), dS(K * K) {}
 
     const Learn &p;
@@ -20,18 +20,35 @@ class Maps {
     void forward() {
         if (p.layer == MASS_LAYER) return mass();
         if (p.layer == MCFC_LAYER) return mcfc();
+        if (p.layer == NALU_LAYER) return nalu();
         p.layer == NAU_LAYER || p.layer == NAC_LAYER ? unit_weights(p.layer, own, A) : steps.forward(A, c);
     }
 
     void backward() {
         if (p.layer == MASS_LAYER) return mass_back();
         if (p.layer == MCFC_LAYER) return mcfc_back();
+        if (p.layer == NALU_LAYER) return nalu_back();
         p.layer == NAU_LAYER || p.layer == NAC_LAYER ? unit_weights_back(p.layer, dA, own) : steps.backward(dA, dc);
     }
 
    private:
     RecurrentUnit steps;
     Matrix i, di, o, end, R, S, P, dP, Q, dR, dS;
+
+    // Rows W, G and W again, the last of them for the logarithms.
+    void nalu() {
+        for (Index k = 0; k < K * n; ++k) {
+            A[k] = A[2 * K * n + k] = nac_weight(own.value[0][k], own.value[1][k]);
+            A[K * n + k] = own.value[2][k];
+        }
+    }
+
+    void nalu_back() {
+        for (Index k = 0; k < K * n; ++k) {
+            nac_back(own.value[0][k], own.value[1][k], dA[k] + dA[2 * K * n + k], own.gradient[0][k], own.gradient[1][k]);
+            own.gradient[2][k] += dA[K * n + k];
+        }
+    }
 
     // z = σ(b_o) (x softmax(B_i)).
     void mcfc() {

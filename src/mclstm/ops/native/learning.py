@@ -11,8 +11,8 @@ from mclstm.ops.native.library import library
 
 __all__ = ["HEADS", "LAYERS", "OPERATIONS", "Trained", "learn", "learns"]
 
-LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac")
-HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul")
+LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac", "nalu")
+HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul", "nalu")
 OPERATIONS = ("addition", "subtraction", "multiplication")
 MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 8, 16, 64
 SIZES = ("members", "inputs", "steps", "batch", "outputs", "layer", "head", "operation", "subset", "overlap")
