@@ -74,12 +74,30 @@ def test_any_memory_layout_gives_the_same() -> None:
     torch.testing.assert_close(dW, torch.autograd.grad(plain(x, W, b).sum(), W)[0])
 
 
-def test_only_what_is_wanted_is_computed() -> None:
+def test_images_that_want_no_gradient_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
     x, W, b = drawn((2, 1, 8, 8, 4, 3), torch.float32)
-    y = pooled_convolution(x.detach(), W, b)
-    found = torch.autograd.grad(y.sum(), (W, b))
+    calls, back = [], pooled._back
+    monkeypatch.setattr(pooled, "_back", lambda *values: (calls.append(values), back(*values)))
+    found = torch.autograd.grad(pooled_convolution(x.detach(), W, b).sum(), (W, b))
+    assert calls[0][5] is None
     for ours, theirs in zip(found, torch.autograd.grad(plain(x, W, b).sum(), (W, b)), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+def test_autocast_is_left_to_torch() -> None:
+    """Its outputs are of another type than its inputs."""
+    x, W, b = drawn((2, 3, 8, 8, 4, 3), torch.float32)
+    with torch.autocast("cpu", torch.float16):
+        assert not pooled.runs(x, W, b)
+
+
+def test_what_a_hook_lays_out_anew_gives_the_same() -> None:
+    given = drawn((2, 3, 8, 8, 4, 3), torch.float32)
+    expected = gradients(pooled_convolution, given)
+    with torch.autograd.graph.saved_tensors_hooks(lambda value: value.contiguous(), lambda value: value):
+        found = gradients(pooled_convolution, given)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def test_nan_is_not_hidden() -> None:

@@ -21,11 +21,12 @@ struct Pooled {
 namespace {
 
 // A kernel meets a patch of the image, row by row. Here both are made of whole vectors: of several channels each pixel is, of one
-// channel a row of the kernel. What is then too much in a patch goes to sums that nobody reads, what is too much in a kernel is zero.
+// channel a row of the kernel. What is then too much in a patch goes to sums that nobody reads, what is too much in a kernel is zero
+// (times a slope that is not finite it is NaN, beside what is not finite anyway).
 template <class T>
 class PooledBack {
     typedef typename Lanes<T>::Vec Vec;
-    static constexpr Index V = Lanes<T>::V, MOST = 8;  // sums that stay in registers
+    static constexpr Index V = Lanes<T>::V;
 
    public:
     explicit PooledBack(const Pooled &call)

@@ -45,10 +45,10 @@ def pooled_convolution(
 
 
 def runs(*tensors: Tensor) -> bool:
-    """Whether the library is there and takes these: x, W, b."""
+    """Whether the library is there and takes these, x, W and b; autocast would give another type."""
     alike = {(value.dtype, value.device.type) for value in tensors} in KINDS
     square = tensors[1].shape[2] == tensors[1].shape[3]
-    watched = transformed() or any(traced(value) for value in tensors)
+    watched = transformed() or torch.is_autocast_enabled("cpu") or any(traced(value) for value in tensors)
     return alike and square and not watched and library() is not None
 
 
@@ -69,17 +69,25 @@ class _PooledConvolution(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, W, b, y, largest = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-            wanted = [value for value in (x, W, b) if value.requires_grad]
-            found = iter(torch.autograd.grad(plain(x, W, b), wanted, dy, create_graph=True))
+            learned = [value for value in (x, W, b) if value.requires_grad]
+            found = iter(torch.autograd.grad(plain(x, W, b), learned, dy, create_graph=True))
             return tuple(next(found) if value.requires_grad else None for value in (x, W, b))
-        dx = torch.empty_like(x) if ctx.needs_input_grad[0] else None
-        dW, db = torch.empty_like(W), torch.empty_like(b)
-        _back(x, W, y, dy, largest, dx, dW, db)
-        return dx, dW, db
+        # As the library writes them, however a hook may have laid out what was saved.
+        dx, dW = (torch.empty_like(value, memory_format=torch.channels_last) for value in (x, W))
+        db, wanted = torch.empty_like(b), dx if ctx.needs_input_grad[0] else None
+        _back(x, W, y, dy, largest, wanted, dW, db)
+        return wanted, dW, db
 
 
 def _back(
-    x: Tensor, W: Tensor, y: Tensor, dy: Tensor, largest: Tensor, dx: Tensor | None, dW: Tensor, db: Tensor
+    x: Tensor,  # (N, C, H, W)
+    W: Tensor,  # (O, C, k, k)
+    y: Tensor,  # (N, O, h, w)
+    dy: Tensor,  # (N, O, h, w)
+    largest: Tensor,  # (N, O, h, w): where in the output of the convolution
+    dx: Tensor | None,  # as x, channels last; None: not wanted
+    dW: Tensor,  # as W, channels last
+    db: Tensor,  # (O,)
 ) -> None:
     kernel, (images, channels, height, width) = library(), x.shape
     assert kernel is not None
