@@ -108,16 +108,31 @@ def test_same_as_torch():
     torch.testing.assert_close(ours(x)[0], theirs(x)[0])
 
 
-@pytest.mark.parametrize("kind", [LSTM, LNLSTM])
-def test_start_is_the_papers(kind):
-    layer = kind(2, 10, members=3)
+def starts_gate_by_gate(layer, bias, gates=4):
+    """Orthogonal W and identity U of every gate, no bias but that of the forget gate, the third of four."""
+    assert layer.W.shape[1] == layer.U.shape[1] == bias.shape[1] == gates * 10
     eye_in, eye = torch.eye(2).expand(3, 2, 2), torch.eye(10).expand(3, 10, 10)
-    for gate in range(4):
+    for gate in range(gates):
         block = slice(gate * 10, (gate + 1) * 10)
         torch.testing.assert_close(layer.W[:, block].mT @ layer.W[:, block], eye_in)
         assert torch.equal(layer.U[:, block], eye)
-        bias = layer.b if kind is LSTM else layer.beta_x
-        assert bias[:, block].eq(3.0 if gate == 2 else 0.0).all()
+        assert bias[:, block].eq(3.0 if (gates, gate) == (4, 2) else 0.0).all()
+
+
+@pytest.mark.parametrize("forget_gate", [True, False])
+def test_start_is_the_papers(forget_gate):
+    layer = LSTM(2, 10, forget_gate=forget_gate, members=3)
+    starts_gate_by_gate(layer, layer.b, gates=4 if forget_gate else 3)
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_start_with_layer_norm_is_the_papers(published):
+    """Under both protocols: the published variant differs in what it carries, not in how it starts."""
+    layer = LNLSTM(2, 10, published=published, members=3)
+    starts_gate_by_gate(layer, layer.beta_x)
+    assert all(alpha.eq(1.0).all() for alpha in (layer.alpha_x, layer.alpha_h, layer.alpha_c))
+    assert layer.beta_h.eq(0.0).all()
+    assert layer.beta_c.eq(0.0).all()
 
 
 def test_published_start_is_not_orthogonal():

@@ -126,6 +126,18 @@ def test_nac_starts_with_its_variance(inputs, outputs):
     assert abs(W.square().mean() / wanted - 1) < 5 * scatter
 
 
+@pytest.mark.parametrize("name", UNITS)
+def test_recurrent_units_start_at_zero(name):
+    """And learn where to start."""
+    layer = RecurrentUnit(name, 3, 2, members=2)
+    for _ in range(2):
+        assert layer.h0.shape == (2, 2)
+        assert layer.h0.eq(0.0).all()
+        assert layer.h0.requires_grad
+        torch.nn.init.ones_(layer.h0)
+        layer.reset_parameters()
+
+
 def test_recurrent_nac_mul_multiplies():
     layer = RecurrentUnit("nac-mul", 1, 1)
     torch.nn.init.constant_(layer.unit.nac.W_hat, 20.0)

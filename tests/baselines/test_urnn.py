@@ -89,16 +89,18 @@ def test_zero_has_a_gradient():
     assert torch.equal(z.grad, torch.zeros(2))
 
 
-def test_start_is_arjovskys():
-    layer = URNN(2, 64, members=20, seeds=range(20))
+@pytest.mark.parametrize("published", [False, True])
+def test_start_is_arjovskys(published):
+    """As published b starts at 0; the rest is Arjovsky's under both protocols."""
+    layer = URNN(2, 64, published=published, members=20, seeds=range(20))
+    assert layer.b.eq(0.0).all() == published
     bounds = {
         "theta": math.pi,
         "v": (6 / 130) ** 0.5,
         "V": (6 / 130) ** 0.5,
-        "b": 0.01,
         "h0": (3 / 128) ** 0.5,
     }
-    for name, bound in bounds.items():
+    for name, bound in (bounds if published else bounds | {"b": 0.01}).items():
         values = getattr(layer, name).detach().flatten()
         assert values.abs().max() <= bound
         # The variance of n uniform numbers scatters by sqrt(4/5 / n) around bound² / 3.

@@ -10,11 +10,15 @@ from torch import nn
 
 from mclstm.experiments import addition
 from mclstm.experiments.addition import error_rows, lower
+from mclstm.experiments.arithmetic import problem
+from mclstm.experiments.arithmetic_models import recurrent_recipe
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.success import beats, outcome, reaches, solved_rows, together
+from mclstm.experiments.outcome import outcome
+from mclstm.experiments.success import beats, reaches, solved_rows, together
 from mclstm.report.arithmetic import detail_table, error_table, error_tables, success_table
 from mclstm.report.arithmetic_blocks import by_other_threshold
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 
 LIMITS = {"stated": 1.0, "published": 10.0}
 
@@ -43,6 +47,14 @@ def test_members_are_judged_at_their_best_validation_error() -> None:
     assert found["solved_at"]["stated"] == [1_000, 1_000, 0, -1]
     assert found["sparsity"] == pytest.approx([1.0, 1.0, 1.0, 9.0])
     assert found["failed"] == [-1, -1, -1, 1]
+
+
+def test_live_progress_counts_as_the_table_does() -> None:
+    """Two members more have been below the limit once, but not where their validation error is lowest."""
+    seeds, nothing = [0, 1, 2, 3], lambda *_: None
+    task, recipe = RecurrentArithmetic("addition", seeds), recurrent_recipe("nau", "addition", "stated")
+    note = problem("nau", recipe, seeds, nothing, nothing, LIMITS["stated"], task).note
+    assert note(noted()) == "1 of 4 seeds solved, 1 failed"
 
 
 def test_rows_of_blocks_put_together() -> None:

@@ -42,6 +42,22 @@ def test_runs_that_both_protocols_share_are_judged_by_both_thresholds(tmp_path: 
     assert "75 % (" in line.split("|")[4]
 
 
+def test_the_papers_figure_is_a_line_before_it_was_run(tmp_path: Path) -> None:
+    """The paper has no number of it: a missing line would hide that it was not run."""
+    error = interval_row("combo", "mclstm", "mse", Interval(0.6, 0.5, 0.8, 100), [], 4.0)
+    put(tmp_path, "addition", "stated", error)
+    assert digits(tmp_path) == [["sum of 1000 MNIST digits: solved by mclstm", "–", "not run", "not run"]]
+    rate = interval_row("length 1000", "mclstm", "success", Interval(0.8, 0.4, 1.0, 5), [], None)
+    put(tmp_path, "mnist-sum", "stated", rate)
+    assert digits(tmp_path)[0][2:] == ["80 % (40 % to 100 %; n = 5)", "not run"]
+
+
+def digits(root: Path) -> list[list[str]]:
+    """The cells of the line of MC-LSTM on a thousand digits."""
+    lines = [line for line in summary(root).splitlines() if "1000 MNIST digits: solved by mclstm" in line]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
 def test_cells_that_only_the_paper_has_are_no_result(tmp_path: Path) -> None:
     blank = {"setting": "447 basins", "model": "mclstm", "metric": "nse", "value": None, "paper": 0.726}
     put(tmp_path, "hydrology", "stated", blank)

@@ -13,6 +13,7 @@ from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, othe
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.native_learning import native_learning
 from mclstm.experiments.networks import Recipe, member_errors, sources
+from mclstm.experiments.outcome import at_best
 from mclstm.experiments.restored import restored_outcome
 from mclstm.experiments.success import solved_rows
 from mclstm.experiments.training import Problem
@@ -57,7 +58,7 @@ def problem(
         return found | ({"sparsity": sparsity_error(network)} if model in ARITHMETIC else {})
 
     def note(ensemble: Ensemble) -> str:
-        solved = int((ensemble.record("test") < limit).any(dim=0).sum())
+        solved = int((at_best(ensemble, "test") < limit).sum())  # as the table counts
         failed = int((ensemble.failed >= 0).sum())
         return f"{solved} of {len(seeds)} seeds solved" + (f", {failed} failed" if failed else "")
 

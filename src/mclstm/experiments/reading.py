@@ -28,6 +28,7 @@ class Learned(NamedTuple):
     o: Tensor  # (2, K) output gate on the way, and at the last step
     R: Tensor  # (K, K) row = from
     head: Tensor  # (K,) factor of each cell in the prediction, or its exponent
+    scale: Tensor | None = None  # () exp(α), the factor of a product; sums have none
 
 
 def worth_reading(
@@ -59,7 +60,7 @@ def learned(network: MassConserving, operation: str, seed: int) -> Learned:
     on_the_way = slice(None, -1)
     i, R = (value[0, on_the_way].mean(dim=(0, 1)) for value in (flows.i, flows.R))
     o = torch.stack([flows.o[0, on_the_way].mean(dim=(0, 1)), flows.o[0, -1].mean(dim=0)])
-    return Learned(i, o, R, factors(network))
+    return Learned(i, o, R, factors(network), scaling(network))
 
 
 def factors(network: MassConserving) -> Tensor:
@@ -71,6 +72,12 @@ def factors(network: MassConserving) -> Tensor:
         return (mcfc.input_gate[0, :, 1:] * torch.sigmoid(mcfc.b_o[0, 1:])).sum(dim=-1)
     assert isinstance(head, Linear)
     return head.W[0, 0].detach()
+
+
+def scaling(network: MassConserving) -> Tensor | None:
+    """By what a product is multiplied, exp(α)."""
+    head = network.head
+    return torch.exp(head.alpha[0, 0]) if isinstance(head, MultiplicativeMCFC) else None
 
 
 def task_in_words(operation: str, seed: int, inputs: int = 10) -> str:
@@ -101,9 +108,20 @@ def sentences(found: Learned, operation: str) -> list[str]:
         f"{gate(found.o[0, k])} on the way, {gate(found.o[1, k])} at the end."
         for k in cells
     ]
+    return [*lines, output_layer(found, operation)]
+
+
+def output_layer(found: Learned, operation: str) -> str:
+    """What the prediction is made of: the sentence about the output layer.
+
+    >>> gates = torch.eye(1), torch.ones(2, 1), torch.eye(1)
+    >>> output_layer(Learned(*gates, torch.tensor([1.0]), torch.tensor(4.0)), "multiplication")
+    'The output layer raises cell 0 to the power 1.00; the product is multiplied by exp(α) = 4.00.'
+    """
     verb, how = ("raises", "to the power") if operation == "multiplication" else ("multiplies", "by")
-    parts = [f"cell {k} {how} {found.head[k]:.2f}" for k in cells]
-    return [*lines, f"The output layer {verb} {listed(parts)}."]
+    parts = [f"cell {k} {how} {factor:z.2f}" for k, factor in enumerate(found.head.tolist())]
+    scaled = "" if found.scale is None else f"; the product is multiplied by exp(α) = {found.scale:.2f}"
+    return f"The output layer {verb} {listed(parts)}{scaled}."
 
 
 def role(o: Tensor) -> str:
@@ -149,4 +167,5 @@ def listed(parts: Sequence[str]) -> str:
 
 def as_json(found: Learned) -> dict[str, Any]:
     """The matrices as lists, rounded to what a reader can use."""
-    return {name: value.double().round(decimals=4).tolist() for name, value in found._asdict().items()}
+    known = {name: value for name, value in found._asdict().items() if value is not None}
+    return {name: value.double().round(decimals=4).tolist() for name, value in known.items()}

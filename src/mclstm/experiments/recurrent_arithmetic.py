@@ -20,13 +20,14 @@ from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, 
 from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
 from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
-from mclstm.experiments.reading import Learned, as_json, learned, sentences, task_in_words, worth_reading
-from mclstm.experiments.success import beats, outcome, reaches, solves, thresholds, trivial_rows
+from mclstm.experiments.outcome import outcome
+from mclstm.experiments.reading import as_json, learned, sentences, task_in_words, worth_reading
+from mclstm.experiments.success import beats, reaches, solves, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
 from mclstm.experiments.weights import one_member
 from mclstm.report.arithmetic import success_tables
-from mclstm.report.matrices import gate_matrices
+from mclstm.report.matrices import PANELS, gate_matrices
 from mclstm.report.paper import RECURRENT as PAPER
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol, switched
@@ -171,7 +172,7 @@ def redrawn(found: Sequence[Row], reading: Mapping[str, Any]) -> dict[str, Figur
                     "recurrent-weights" if model in RECURRENT else "variants-weights", {}
                 )
                 title = f"{model}, {one['task']}" + ("" if one["solved"] else ", not solved")
-                figure[title] = {name: np.array(one[name]) for name in Learned._fields}
+                figure[title] = {name: np.array(one[name]) for name in PANELS}
     return {name: gate_matrices(rows) for name, rows in drawn.items()}
 
 

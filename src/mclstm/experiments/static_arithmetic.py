@@ -17,7 +17,8 @@ from mclstm.experiments.arithmetic_models import STATIC, static_recipe
 from mclstm.experiments.experiment import Experiment, Options, scale
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import Recipe
-from mclstm.experiments.success import beats, outcome, reaches, thresholds, trivial_rows
+from mclstm.experiments.outcome import outcome
+from mclstm.experiments.success import beats, reaches, thresholds, trivial_rows
 from mclstm.experiments.training import train
 from mclstm.experiments.watch import Watch
 from mclstm.report.arithmetic import success_tables

@@ -1,15 +1,13 @@
-"""Arithmetic tasks: which members solved them, when, and the rows and claims of the tables."""
+"""Arithmetic tasks: the rows and claims of the tables, from what came of the members."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from mclstm.evaluation.statistics import Interval, proportion_test, wilson_interval
-from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.jobs import Result
 from mclstm.report.results import Claim, Row, claim, interval_row
 from mclstm.tasks.protocols import Protocol
@@ -19,7 +17,6 @@ __all__ = [
     "beats",
     "failure_rows",
     "other",
-    "outcome",
     "reaches",
     "solved_rows",
     "solves",
@@ -43,33 +40,6 @@ def other(protocol: Protocol) -> Protocol:
 def thresholds(task: str, operation: str) -> dict[str, float]:
     """The test errors below which a task counts as solved, by protocol."""
     return {name: success_threshold(task, operation, name) for name in PROTOCOLS}
-
-
-def outcome(ensemble: Ensemble, limits: Mapping[str, float]) -> Result:
-    """What came of every member, by the evaluation with its lowest validation error.
-
-    solved: the test error there is below the threshold; solved_at: the first update with such an error.
-    """
-    updates = torch.tensor(ensemble.noted)
-    validation, test = ensemble.record("validation"), ensemble.record("test")
-    best = validation.nan_to_num(nan=math.inf).argmin(dim=0)
-    at_best = test.gather(0, best.unsqueeze(0))[0]
-    result: dict[str, Any] = {
-        "best": updates[best].tolist(),
-        "validation": validation.gather(0, best.unsqueeze(0))[0].tolist(),
-        "test": at_best.tolist(),
-        "failed": ensemble.failed.tolist(),
-        "solved": {},
-        "solved_at": {},
-    }
-    for name, limit in limits.items():
-        below = test < limit
-        first = updates[below.to(torch.uint8).argmax(dim=0)]
-        result["solved"][name] = (at_best < limit).tolist()
-        result["solved_at"][name] = torch.where(below.any(dim=0), first, -1).tolist()
-    if "sparsity" in ensemble.records:
-        result["sparsity"] = ensemble.record("sparsity").gather(0, best.unsqueeze(0))[0].tolist()
-    return result
 
 
 def together(results: Sequence[Result]) -> Result:

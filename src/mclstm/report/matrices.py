@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mclstm.report.series import Floats
 from mclstm.report.style import styled
 
-__all__ = ["gate_matrices"]
+__all__ = ["PANELS", "gate_matrices"]
 
 PANELS = {"i": "input gate", "R": "redistribution", "o": "output gate", "head": "output layer"}
 

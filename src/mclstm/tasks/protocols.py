@@ -47,8 +47,9 @@ SWITCHES: dict[str, Switch] = {
     "mnist sum: one unit": Switch(
         stated=False,
         published=True,
-        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate; "
-        "the text has two units, an output layer, and an outlet that opens at the end marker.",
+        why="Models are one recurrent unit whose state is the prediction, MC-LSTM without its output gate, "
+        "NAU from a fixed 0 instead of a learned state; the text has two units, an output layer, and an "
+        "outlet that opens at the end marker.",
     ),
     "mnist sum: negative masses": Switch(
         stated=False,
@@ -120,7 +121,8 @@ SWITCHES: dict[str, Switch] = {
     "urnn: squared modulus": Switch(
         stated=False,
         published=True,
-        why="modReLU sees the squared modulus, for a square root is missing.",
+        why="modReLU sees the squared modulus, for a square root is missing, and its bias starts at 0 "
+        "instead of within ±0.01.",
     ),
     "nau: no weight penalty in the addition problem": Switch(
         stated=False,
