@@ -73,8 +73,8 @@ def test_a_quick_look_never_replaces_variants_at_the_papers_scale(
 def test_blocks_in_training_replace_no_whole_row() -> None:
     old = [row("addition", "nau", "success", [1.0, 1.0]) | {"seeds": [0, 1]}]
     part, whole = (row("addition", "nau", "success", [0.0] * n) | {"seeds": list(range(n))} for n in (1, 2))
-    assert merged(old, [part], partial=True) == old
-    assert merged(old, [whole], partial=True) == [whole]
+    assert merged(old, [part], careful=True) == old
+    assert merged(old, [whole], careful=True) == [whole]
     assert merged(old, [part]) == [part]
 
 

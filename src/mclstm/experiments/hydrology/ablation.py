@@ -205,6 +205,7 @@ EXPERIMENT = Experiment(
     rows=rows,
     claims=claims,
     table=ablation_table,
+    hears=("data", "basins", "scheme", "cells"),
     file="hydrology/ablation.json",
     every_job=True,
 )

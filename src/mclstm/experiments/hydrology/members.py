@@ -105,6 +105,7 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=table,
+    hears=("data", "basins", "scheme", "cells"),
     shared=True,
     every_job=True,
 )

@@ -113,6 +113,7 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=variants_table,
+    hears=("data", "basins", "scheme", "cells"),
     file="hydrology/variants.json",
     every_job=True,
 )
