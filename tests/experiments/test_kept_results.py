@@ -151,7 +151,7 @@ def test_trivial_predictions_stand_beside_the_first_finished_job(
 
 @pytest.mark.parametrize("name", ["hydrology", "hydrology-variants", "hydrology-ablation"])
 def test_a_finished_member_does_not_replace_all_of_a_model(name: str, tmp_path: Path) -> None:
-    """Rows of hydrology say how many members they are of, not which; of the ablation, how many runs."""
+    """Older rows of hydrology say how many members they are of, not which; of the ablation, how many runs."""
     asked, options = experiment(name), Options(profile="paper", root=tmp_path, data=tmp_path)
     several, one = (row("5 basins", "mclstm", "nse", [0.5] * n) | {"runs": n} for n in (3, 1))
     if name == "hydrology-ablation":
@@ -163,3 +163,11 @@ def test_a_finished_member_does_not_replace_all_of_a_model(name: str, tmp_path: 
         write(asked, options, [one], tmp_path, 1.0, partial)
         (kept,) = json.loads(path.read_text())["rows"]
         assert kept["values"] == [0.5] * 3
+
+
+def test_other_members_do_not_replace_those_of_a_file(tmp_path: Path) -> None:
+    asked, options = experiment("hydrology"), Options(profile="paper", root=tmp_path, data=tmp_path)
+    first, others = (row("5 basins", "mclstm", "nse", [0.5] * 2) | {"seeds": s} for s in ([0, 1], [2, 3]))
+    (path,) = write(asked, options, [first], tmp_path, 1.0)
+    write(asked, options, [others], tmp_path, 1.0)
+    assert json.loads(path.read_text())["rows"][0]["seeds"] == [0, 1]

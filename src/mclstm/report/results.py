@@ -107,7 +107,7 @@ class Extent(NamedTuple):
 
 
 def extents(rows: Sequence[Row]) -> dict[tuple[str, str], Extent]:
-    """How much there is, by model and setting; rows of hydrology name no seeds and no updates."""
+    """How much there is, by model and setting; older rows name no seeds, those of hydrology no updates."""
     found: dict[tuple[str, str], Extent] = {}
     for item in rows:
         known = found.get(cell(item), Extent())
@@ -118,13 +118,12 @@ def extents(rows: Sequence[Row]) -> dict[tuple[str, str], Extent]:
 
 
 def as_much(new: Extent, old: Extent) -> bool:
-    """Whether nothing of the old is lost: every seed, or as many runs where rows do not say whose; as long.
+    """Whether nothing of the old is lost: every seed it names, as many runs, trained as long.
 
     >>> as_much(Extent(frozenset([1, 2]), 2, 9), Extent(frozenset([0]), 1, 9))
     False
     """
-    seeds = new.seeds >= old.seeds if old.seeds else new.runs >= old.runs
-    return seeds and new.trained >= old.trained
+    return new.seeds >= old.seeds and new.runs >= old.runs and new.trained >= old.trained
 
 
 def cell(item: Row) -> tuple[str, str]:
