@@ -7,7 +7,8 @@ import pytest
 
 from experiments.commanded import run, set_limits
 from mclstm.errors import ConfigError
-from mclstm.experiments.grid import chosen_rates
+from mclstm.experiments.grid import chosen_rates, with_earlier
+from mclstm.experiments.mnist_sum import download
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +28,13 @@ def test_choices_of_rates_stay_beside_each_other(tmp_path: Path, capsys: pytest.
     assert "holds rates chosen with 1 seeds, profile quick" in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("seeds-1000-1001"))  # nothing was trained in vain
     assert json.loads(path.read_text()) == record
+
+
+def test_a_choice_that_another_command_made_meanwhile_is_not_mixed_with(tmp_path: Path) -> None:
+    record = {"profile": "quick", "seeds": [1_000, 2], "choice": {}}
+    (tmp_path / "rates.json").write_text(json.dumps(record | {"seeds": [1_000, 5]}))
+    with pytest.raises(ConfigError, match="holds rates chosen with 5 seeds"):
+        with_earlier(tmp_path / "rates.json", record)
 
 
 def test_rates_are_those_of_the_experiment_and_above_zero(tmp_path: Path) -> None:
@@ -74,3 +82,14 @@ def test_what_would_have_no_effect_is_refused(
     assert run(tmp_path, name, *words, "--seeds", "1", "--updates", "1") == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_data_is_fetched_for_those_who_use_it_and_where_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[Path] = []
+    monkeypatch.setattr(download, "download_mnist", fetched.append)
+    assert run(tmp_path, "addition", "--download") == 2
+    assert not fetched
+    assert run(tmp_path, "mnist-sum", "--download", "--data", str(tmp_path)) == 2  # nothing came
+    assert fetched == [tmp_path]
