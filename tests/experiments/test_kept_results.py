@@ -1,45 +1,23 @@
 """What commands leave in result files: nothing of an earlier command is lost, whatever is asked for next."""
 
 import json
-import shutil
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mclstm.cli.main import main
-from mclstm.errors import ConfigError
-from mclstm.experiments import addition, recurrent_arithmetic, static_arithmetic
+from experiments.commanded import before_seed, content, fail, paper, run, set_limits, success
+from mclstm.experiments import recurrent_arithmetic
 from mclstm.experiments.experiment import Options
-from mclstm.experiments.grid import chosen_rates
 from mclstm.experiments.locks import alone
 from mclstm.experiments.result_files import write
 from mclstm.experiments.run import experiment
-from mclstm.report.results import merged, row
-
-STATIC = "static-arithmetic/stated.json"
+from mclstm.report.results import Row, merged, row
 
 
 @pytest.fixture(autouse=True)
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (recurrent_arithmetic, static_arithmetic):
-        monkeypatch.setattr(module, "thresholds", lambda task, operation: {"stated": 1.0, "published": 1e12})
-
-
-def run(folder: Path, name: str, *words: str) -> int:
-    places = ["--out", str(folder / "out"), "--results", str(folder / "results"), "--quiet"]
-    return main(["experiment", name, *places, *words])
-
-
-def paper(folder: Path, *words: str, model: str = "mcfc", operation: str = "addition") -> int:
-    asked = ["--profile", "paper", "--models", model, "--operations", operation]
-    return run(folder, "static-arithmetic", *asked, *words)
-
-
-def content(folder: Path, file: str = STATIC) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results" / file).read_text())
-    return found
+    set_limits(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +33,7 @@ def test_less_never_replaces_more(
     assert "mcfc (addition) with 2 seeds from 0 and 2 updates" in capsys.readouterr().err
     assert content(tmp_path) == before
     assert paper(tmp_path, "--seeds", "3", "--updates", "4") == 0
-    (found,) = [r for r in content(tmp_path)["rows"] if (r["model"], r["metric"]) == ("mcfc", "success")]
-    assert (found["seeds"], found["trained"]) == ([0, 1, 2], 4)
+    assert (success(tmp_path)["seeds"], success(tmp_path)["trained"]) == ([0, 1, 2], 4)
 
 
 def test_a_quick_look_never_replaces_variants_at_the_papers_scale(
@@ -73,8 +50,8 @@ def test_a_quick_look_never_replaces_variants_at_the_papers_scale(
 def test_blocks_in_training_replace_no_whole_row() -> None:
     old = [row("addition", "nau", "success", [1.0, 1.0]) | {"seeds": [0, 1]}]
     part, whole = (row("addition", "nau", "success", [0.0] * n) | {"seeds": list(range(n))} for n in (1, 2))
-    assert merged(old, [part], partial=True) == old
-    assert merged(old, [whole], partial=True) == [whole]
+    assert merged(old, [part], careful=True) == old
+    assert merged(old, [whole], careful=True) == [whole]
     assert merged(old, [part]) == [part]
 
 
@@ -123,84 +100,74 @@ def test_readings_of_a_quick_look_do_not_stay_in_the_papers_file(tmp_path: Path)
     assert set(content(tmp_path, "recurrent-arithmetic/stated-reading.json")) == {"mclstm, subtraction"}
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("addition", ("--models", "nalu,mclstm-sum")),
-        ("static-arithmetic", ("--models", "nmu,nau,mcfc")),
-        ("recurrent-arithmetic", ("--models", "nau,mclstm,mclstm-tuned", "--operations", "addition")),
-    ],
-)
-def test_seeds_of_another_machine_are_not_trained_again(
-    name: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def some_rows(seeds: list[int], trained: int) -> list[Row]:
+    return [row("addition", "mcfc", "success", [1.0] * len(seeds)) | {"seeds": seeds, "trained": trained}]
+
+
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize(("seeds", "trained"), [([1, 2, 3], 9), ([0, 1], 8)])
+def test_what_another_command_wrote_meanwhile_is_kept(
+    seeds: list[int], trained: int, partial: bool, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(addition, "SPLITS", {"train": 40, "validation": 16, "test": 4})
-    # Of MC-FC some solve subtraction by this limit and some do not: nobody can be taken for another.
-    monkeypatch.setattr(static_arithmetic, "thresholds", lambda *_: {"stated": 5e3, "published": 3e3})
-    asked = [*words, "--profile", "paper", "--updates", "2", "--block", "1", "--seeds"]
-    for seeds in ("2", "3"):
-        assert run(tmp_path / "one", name, *asked, seeds) == 0
-    assert run(tmp_path / "other", name, *asked, "2") == 0
-    before = content(tmp_path / "other", f"{name}/stated.json")["made"]["jobs"]
-    shutil.rmtree(tmp_path / "other/out")
-    assert run(tmp_path / "other", name, *asked, "3", "--add") == 0
-    trained = {path.parent.name for path in (tmp_path / "other/out").rglob("result.json")}
-    assert trained == {"seeds-2-2"}
-    for file in (tmp_path / "one/results" / name).glob("*.json"):
-        both = [content(tmp_path / folder, f"{name}/{file.name}") for folder in ("one", "other")]
-        if "rows" in both[0]:
-            assert both[0]["rows"] == both[1]["rows"]
-            assert set(both[0]["made"]["jobs"]) == set(both[1]["made"]["jobs"])
-            assert (
-                before.items() <= content(tmp_path / "other", f"{name}/stated.json")["made"]["jobs"].items()
-            )
+    asked, options = experiment("static-arithmetic"), Options(profile="paper", root=tmp_path)
+    write(asked, options, some_rows([0, 1], 9), tmp_path, 1.0)
+    write(asked, options, some_rows(seeds, trained), tmp_path, 1.0, partial)
+    (kept,) = json.loads((tmp_path / "stated.json").read_text())["rows"]
+    assert (kept["seeds"], kept["trained"]) == ([0, 1], 9)
+    write(asked, options, some_rows([0, 1, 2], 9), tmp_path, 1.0, partial)
+    (kept,) = json.loads((tmp_path / "stated.json").read_text())["rows"]
+    assert kept["seeds"] == [0, 1, 2]
 
 
-def test_another_rate_or_length_is_another_training(tmp_path: Path) -> None:
+def test_a_command_says_what_the_file_did_not_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, options = experiment("static-arithmetic"), Options(profile="paper", root=tmp_path)
+    place = tmp_path / "results/static-arithmetic"
+    before_seed(monkeypatch, 0, lambda: write(asked, options, some_rows([3, 4], 9), place, 1.0) and None)
     assert paper(tmp_path, "--seeds", "1", "--updates", "2") == 0
-    shutil.rmtree(tmp_path / "out")
-    assert paper(tmp_path, "--seeds", "1", "--updates", "3", "--add") == 0
-    assert (tmp_path / "out/static-arithmetic/paper-stated/jobs/mcfc/addition/seeds-0-0/result.json").exists()
-    rates = tmp_path / "rates.json"
-    rates.write_text(json.dumps({"experiment": "static-arithmetic", "choice": {"mcfc/addition": 0.5}}))
-    assert paper(tmp_path, "--seeds", "1", "--updates", "3", "--add", "--rates", str(rates)) == 0
-    (found,) = [r for r in content(tmp_path)["rows"] if (r["model"], r["metric"]) == ("mcfc", "success")]
-    assert found["learning_rate"] == 0.5
+    assert success(tmp_path)["seeds"] == [3, 4]
+    assert "The result file holds more of mcfc (addition) than this command made" in capsys.readouterr().out
 
 
-def test_choices_of_rates_stay_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    grid = ["--models", "mcfc", "--updates", "1", "--grid", "--operations"]
-    for operation in ("addition", "subtraction"):
-        assert run(tmp_path, "static-arithmetic", *grid, operation, "--seeds", "1") == 0
-    path = tmp_path / "results/static-arithmetic/stated-rates.json"
-    record = json.loads(path.read_text())
-    for key in ("choice", "validation", "updates"):
-        assert set(record[key]) == {"mcfc/addition", "mcfc/subtraction"}
-    assert run(tmp_path, "static-arithmetic", *grid, "addition", "--seeds", "2") == 2
-    assert "holds rates chosen with 1 seeds, profile quick" in capsys.readouterr().err
-    assert json.loads(path.read_text()) == record
-
-
-def test_rates_are_those_of_the_experiment_and_above_zero(tmp_path: Path) -> None:
-    path = tmp_path / "rates.json"
-    path.write_text(json.dumps({"experiment": "addition", "choice": {"nau": 0.1}}))
-    assert chosen_rates(path, "addition") == {"nau": 0.1}
-    with pytest.raises(ConfigError, match=r"holds rates for addition\. Give a file for static-arithmetic"):
-        chosen_rates(path, "static-arithmetic")
-    path.write_text(json.dumps({"experiment": "addition", "choice": {"nau": 0}}))
-    with pytest.raises(ConfigError, match=r"the rate of nau is 0\. Give one above 0"):
-        chosen_rates(path, "addition")
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "message"),
-    [
-        ("recurrent-arithmetic", ["--models", "nmu", "--operations", "addition"], "Choose from nmu: multipl"),
-        ("addition", ["--operations", "addition"], "addition has no operations. Leave --operations out."),
-    ],
-)
-def test_what_would_have_no_effect_is_refused(
-    name: str, words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_quick_look_that_is_stopped_replaces_no_whole_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(tmp_path, name, *words, "--seeds", "1", "--updates", "1") == 2
-    assert message in capsys.readouterr().err
+    words = ["--models", "mcfc", "--operations", "addition", "--seeds", "2", "--block", "1", "--updates"]
+    assert run(tmp_path, "static-arithmetic", *words, "1") == 0
+    before_seed(monkeypatch, 1, fail)
+    assert run(tmp_path, "static-arithmetic", *words, "2") == 2
+    assert (success(tmp_path)["seeds"], success(tmp_path)["trained"]) == ([0, 1], 1)
+
+
+def test_trivial_predictions_stand_beside_the_first_finished_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_seed(monkeypatch, 1, fail)
+    assert paper(tmp_path, "--seeds", "2", "--block", "1", "--updates", "1") == 2
+    assert success(tmp_path)["seeds"] == [0]
+    assert {r["model"] for r in content(tmp_path)["rows"]} == {"mcfc", "constant", "exact"}
+
+
+@pytest.mark.parametrize("name", ["hydrology", "hydrology-variants", "hydrology-ablation"])
+def test_a_finished_member_does_not_replace_all_of_a_model(name: str, tmp_path: Path) -> None:
+    """Older rows of hydrology say how many members they are of, not which; of the ablation, how many runs."""
+    asked, options = experiment(name), Options(profile="paper", root=tmp_path, data=tmp_path)
+    several, one = (row("5 basins", "mclstm", "nse", [0.5] * n) | {"runs": n} for n in (3, 1))
+    if name == "hydrology-ablation":
+        one["n"] = 3  # of the planned ones, as its rows have a place for each
+    else:
+        del several["runs"], one["runs"]
+    (path,) = write(asked, options, [several], tmp_path, 1.0)
+    for partial in (True, False):
+        write(asked, options, [one], tmp_path, 1.0, partial)
+        (kept,) = json.loads(path.read_text())["rows"]
+        assert kept["values"] == [0.5] * 3
+
+
+def test_other_members_do_not_replace_those_of_a_file(tmp_path: Path) -> None:
+    asked, options = experiment("hydrology"), Options(profile="paper", root=tmp_path, data=tmp_path)
+    first, others = (row("5 basins", "mclstm", "nse", [0.5] * 2) | {"seeds": s} for s in ([0, 1], [2, 3]))
+    (path,) = write(asked, options, [first], tmp_path, 1.0)
+    write(asked, options, [others], tmp_path, 1.0)
+    assert json.loads(path.read_text())["rows"][0]["seeds"] == [0, 1]

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from mclstm.errors import DataError
-from mclstm.tasks.mnist import FILES, find_mnist, normalised, read_idx, read_mnist
+from mclstm.tasks import mnist
+from mclstm.tasks.mnist import FILES, SPLITS, find_mnist, normalised, read_idx, read_mnist
 
 FOLDER = find_mnist()
 
@@ -30,6 +31,28 @@ def test_real_files():
 def idx(path, content):
     path.write_bytes(gzip.compress(content))
     return path
+
+
+def test_splits_share_no_image(tmp_path, monkeypatch):
+    """By the name of its file and its place there, every image is in one split at most, and all are used."""
+    used = [(file, at) for file, part in SPLITS.values() for at in range(60_000)[part]]
+    assert len(used) == len(set(used)) == 70_000
+    # And the splits are what is read: files of numbered images in the place of MNIST's.
+    sizes = {"train": 60, "t10k": 10}
+    for file, count in sizes.items():
+        numbers = bytes(range(count))
+        idx(tmp_path / f"{file}-images-idx3-ubyte.gz", header(3, count, 1, 1) + numbers)
+        idx(tmp_path / f"{file}-labels-idx1-ubyte.gz", header(1, count) + numbers)
+    monkeypatch.setattr(mnist, "is_mnist", lambda content, md5: True)
+    for name, (file, part) in SPLITS.items():
+        smaller = slice(part.start // 1_000, part.stop // 1_000)
+        monkeypatch.setitem(SPLITS, name, (file, smaller))
+    found = {name: set(part.images.flatten().tolist()) for name, part in read_mnist(tmp_path).items()}
+    assert found == {"train": set(range(55)), "validation": set(range(55, 60)), "test": set(range(10))}
+
+
+def header(dims, *sizes):
+    return bytes([0, 0, 8, dims]) + b"".join(size.to_bytes(4, "big") for size in sizes)
 
 
 def test_idx_shapes(tmp_path):

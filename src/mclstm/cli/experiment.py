@@ -36,7 +36,9 @@ def experiment(
         int | None, typer.Option(help="instead of updates, where samples are a fixed set", min=1)
     ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
-    data: Annotated[Path | None, typer.Option(help="folder of CAMELS-US, for hydrology")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="folder of CAMELS-US for hydrology, of MNIST for mnist-sum")
+    ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="fetch MNIST first, for mnist-sum; checked")
     ] = False,
@@ -62,10 +64,11 @@ def experiment(
     quiet: Quiet = False,
 ) -> None:
     """Run what is left of an experiment's jobs and print its table; the same command goes on after a stop."""
-    from mclstm.experiments.experiment import Options
+    from mclstm.experiments.experiment import Options, require_heard
     from mclstm.experiments.grid import choose, chosen_rates
     from mclstm.experiments.hydrology.basins import read_basins
     from mclstm.experiments.mnist_sum.download import download_mnist
+    from mclstm.experiments.run import experiment as of_name
     from mclstm.experiments.run import run
     from mclstm.tasks.mnist import home
 
@@ -81,6 +84,7 @@ def experiment(
         block=block,
         rates={} if rates is None else chosen_rates(rates, name),
         data=data,
+        download=download,
         basins=None if basins is None else read_basins(basins),
         scheme=scheme,
         cells=cells,
@@ -88,7 +92,8 @@ def experiment(
     )
     calm = quiet or as_json
     if download:
-        download_mnist(home())
+        require_heard(of_name(name), options)
+        download_mnist(data or home())
     if grid:
         path, text = choose(name, options, out, kept=results, workers=workers, quiet=calm)
         print(path.read_text() if as_json else f"{text}\n\n{path}")

@@ -196,6 +196,7 @@ EXPERIMENT = Experiment(
     trivial=trivial,
     claims=claims,
     table=error_tables,
+    hears=("epochs", "block", "rates", "add"),
     figures=figures,
     every_job=True,
 )

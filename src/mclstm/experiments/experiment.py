@@ -11,10 +11,18 @@ from mclstm.experiments.jobs import Job, Result
 from mclstm.report.results import Claim, Row
 from mclstm.tasks.protocols import Protocol
 
-__all__ = ["Experiment", "Options", "at_rate", "blocks", "chosen", "other_rate", "scale"]
+__all__ = ["Experiment", "Options", "at_rate", "blocks", "chosen", "other_rate", "require_heard", "scale"]
 
 Profile = Literal["quick", "paper"]
 Drawing = tuple[dict[str, Figure], dict[str, Any]]  # figures by name, and what code reads in the weights
+
+
+# Fields of Options that not every experiment has a use for, by the name a user gives them.
+OPTIONAL = {
+    "settings": "--operations", "epochs": "--epochs", "block": "--block", "rates": "--rates",
+    "data": "--data", "download": "--download", "basins": "--basins", "scheme": "--scheme",
+    "cells": "--cells", "add": "--add",
+}  # fmt: skip
 
 
 class Options(NamedTuple):
@@ -31,6 +39,7 @@ class Options(NamedTuple):
     block: int = 100  # seeds of a job
     rates: Mapping[str, float] = {}  # learning rates by "model" or "model/setting" instead of the recipes'
     data: Path | None = None  # the folder of data that an experiment is made on
+    download: bool = False  # the data first
     basins: tuple[str, ...] | None = None
     scheme: Literal["sequence", "last"] | None = None
     cells: int | None = None
@@ -48,6 +57,7 @@ class Experiment(NamedTuple):
     jobs: Callable[[Options], list[Job]]
     rows: Callable[[Options, Mapping[str, Result]], list[Row]]  # of finished jobs, by name
     table: Callable[[Sequence[Row]], str]  # Markdown
+    hears: tuple[str, ...]  # those of OPTIONAL that change what it does; all hear the others
     # The constant predictor and the exact solution; the paper's comparisons, on all rows there are; figures
     # of finished jobs, with the folder where these lie. By default there are none.
     trivial: Callable[[Options], list[Row]] = lambda options: []
@@ -65,6 +75,14 @@ class Experiment(NamedTuple):
     shared: bool = False  # whether other commands add rows and claims to its file: those stay
     rateless: tuple[str, ...] = ()  # models without a learning rate to choose
     every_job: bool = False  # whether rows can be made of some jobs, and are kept after each of them
+
+
+def require_heard(asked: Experiment, options: Options) -> None:
+    """Refuse what was asked for and would have no effect."""
+    given = [name for name in OPTIONAL if getattr(options, name) != Options._field_defaults[name]]
+    deaf = [OPTIONAL[name] for name in given if name not in asked.hears]
+    if deaf:
+        raise ConfigError(f"{asked.name} has no use for {deaf[0]}. Leave it out.")
 
 
 def chosen(experiment: str, models: Sequence[str], variants: Sequence[str], options: Options) -> list[str]:

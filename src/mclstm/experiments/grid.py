@@ -2,14 +2,15 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from mclstm.errors import ConfigError
-from mclstm.experiments.experiment import Options
-from mclstm.experiments.jobs import run_jobs
+from mclstm.experiments.experiment import Experiment, Options, require_heard
+from mclstm.experiments.jobs import Job, run_jobs
 from mclstm.experiments.locks import alone
 from mclstm.experiments.result_files import read
 from mclstm.experiments.run import experiment
@@ -31,11 +32,50 @@ def choose(
     The result is the file of the record, and a table for reading.
     """
     asked, folder = experiment(name), out / name / f"{options.profile}-{options.protocol}"
-    options = options._replace(first_seed=FIRST_SEED, seeds=options.seeds or SEEDS, rates={})
+    require_free(options)
+    require_heard(asked, options)
+    options = options._replace(first_seed=FIRST_SEED, seeds=options.seeds or SEEDS)
+    path = (kept / name if kept else folder) / f"{options.protocol}-rates.json"
+    about = {
+        "experiment": name,
+        "protocol": options.protocol,
+        "profile": options.profile,
+        "seeds": [FIRST_SEED, options.seeds],
+    }
+    require_alike(path, read(path), about)  # before hours of training, and again when they are over
+    tried = trials(asked, options)
+    jobs = [job._replace(name=where) for where, (_, _, job) in tried.items()]
+    results = run_jobs(jobs, folder / "grid", workers=workers, quiet=quiet)
+    found: dict[str, dict[float, list[float | None]]] = {}
+    for where, (key, rate, _) in tried.items():
+        found.setdefault(key, {}).setdefault(rate, []).extend(results[where]["validation"])
+    record: dict[str, Any] = {
+        **about,
+        "updates": {key: job.goal for key, _, job in tried.values()},
+        "choice": {key: best(by_rate) for key, by_rate in found.items()},
+        "validation": {key: {f"{r:g}": v for r, v in by_rate.items()} for key, by_rate in found.items()},
+    }
+    make_folder(path.parent)
+    with alone(path.parent):
+        write_text_atomic(path, json.dumps(with_earlier(path, record), indent=1) + "\n")
+    return path, table(found)
+
+
+def require_free(options: Options) -> None:
+    """Refuse what a choice of rates settles by itself."""
+    for name in ("rates", "add", "first_seed"):
+        if getattr(options, name) != Options._field_defaults[name]:
+            raise ConfigError(
+                f"--grid tries its own rates on seeds of its own. Leave --{name.replace('_', '-')} out."
+            )
+
+
+def trials(asked: Experiment, options: Options) -> dict[str, tuple[str, float, Job]]:
+    """Every job with every rate, by its folder: whose rate it is to choose, the rate, the job."""
     tried = {}
     for job in asked.jobs(options):
         if "learning_rate" not in job.parameters:
-            raise ConfigError(f"{name} has no learning rates to choose. Leave --grid out.")
+            raise ConfigError(f"{asked.name} has no learning rates to choose. Leave --grid out.")
         key = job.parameters["model"]
         if key in asked.rateless:
             continue
@@ -43,37 +83,24 @@ def choose(
         for rate in RATES:
             parameters = {**job.parameters, "learning_rate": rate}
             tried[f"rate-{rate:g}/{job.name}"] = (key, rate, job._replace(parameters=parameters))
-    jobs = [job._replace(name=where) for where, (_, _, job) in tried.items()]
-    results = run_jobs(jobs, folder / "grid", workers=workers, quiet=quiet)
-    found: dict[str, dict[float, list[float | None]]] = {}
-    for where, (key, rate, _) in tried.items():
-        found.setdefault(key, {}).setdefault(rate, []).extend(results[where]["validation"])
-    record: dict[str, Any] = {
-        "experiment": name,
-        "protocol": options.protocol,
-        "profile": options.profile,
-        "seeds": [FIRST_SEED, options.seeds],
-        "updates": {key: job.goal for key, _, job in tried.values()},
-        "choice": {key: best(by_rate) for key, by_rate in found.items()},
-        "validation": {key: {f"{r:g}": v for r, v in by_rate.items()} for key, by_rate in found.items()},
-    }
-    path = (kept / name if kept else folder) / f"{options.protocol}-rates.json"
-    make_folder(path.parent)
-    with alone(path.parent):
-        write_text_atomic(path, json.dumps(with_earlier(path, record), indent=1) + "\n")
-    return path, table(found)
+    return tried
 
 
-def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """A record with what an earlier command chose for other models; refuses to mix it with other seeds."""
-    old = read(path)
-    if old is None:
-        return record
-    if any(old[key] != record[key] for key in ("profile", "seeds")):
+def require_alike(path: Path, old: Mapping[str, Any] | None, about: Mapping[str, Any]) -> None:
+    """Refuse to mix rates that were chosen on other seeds or at another scale."""
+    if old is not None and any(old[key] != about[key] for key in ("profile", "seeds")):
         raise ConfigError(
             f"{path} holds rates chosen with {old['seeds'][1]} seeds, profile {old['profile']}. "
             "Ask for the same, or choose another folder with --results."
         )
+
+
+def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """A record with what an earlier command chose for other models."""
+    old = read(path)
+    require_alike(path, old, record)
+    if old is None:
+        return record
     return record | {key: old[key] | record[key] for key in ("updates", "choice", "validation")}
 
 

@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,6 +45,7 @@ class Job(NamedTuple):
     work: Callable[..., Result]  # a function of a module, so that any executor can send it
     parameters: dict[str, Any]
     goal: int  # updates or epochs: handed to the function, and no part of what the job is
+    place: Mapping[str, str | None] = {}  # where its data lies: handed to the function too, and may change
 
 
 def run_jobs(
@@ -129,7 +130,7 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                 if (signum := watch.stopped()) is not None:
                     raise Interrupted(signum, "")  # an executor may hand out one more job meanwhile
                 with spent(folder):
-                    result = job.work(folder, watch, job.goal, **job.parameters)
+                    result = job.work(folder, watch, job.goal, **job.parameters, **job.place)
                 kept = {"goal": job.goal, "result": without_nan(result)}
                 write_text_atomic(folder / "result.json", json.dumps(kept, allow_nan=False) + "\n")
         except Interrupted as stopped:

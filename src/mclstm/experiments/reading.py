@@ -10,12 +10,13 @@ from torch import Tensor
 from mclstm.baselines import Linear
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import MassConserving
-from mclstm.experiments.success import numbers
+from mclstm.experiments.success import find, numbers
 from mclstm.nn.mcfc import MultiplicativeMCFC
+from mclstm.report.results import Row
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.subsets import subset_masks
 
-__all__ = ["Learned", "as_json", "learned", "sentences", "task_in_words", "worth_reading"]
+__all__ = ["Learned", "as_json", "contradicted", "learned", "sentences", "task_in_words", "worth_reading"]
 
 SIGNS = {"addition": "+", "subtraction": "-", "multiplication": "*"}
 NOTICED = 0.02  # shares below are not mentioned
@@ -50,6 +51,19 @@ def worth_reading(
         f"{validation:.2g}, whose test error is {test:.2g}."
     )
     return job, member, [unsolved]
+
+
+def contradicted(name: str, found: object, rows: Sequence[Row]) -> bool:
+    """Whether rows know better than an entry "model, operation" which says that no seed solved the task.
+
+    They do if some seed did, or if they are of more seeds than could be read: of seeds that were trained
+    elsewhere there are values, and no weights.
+    """
+    if not isinstance(found, Mapping) or found["solved"]:
+        return False
+    model, operation = name.split(", ")
+    row = find(rows, model, operation, "success")
+    return row is not None and (row["value"] > 0 or row["n"] > found["seeds"])
 
 
 @torch.no_grad()

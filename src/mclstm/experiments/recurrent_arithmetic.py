@@ -153,6 +153,7 @@ def figures(options: Options, results: Mapping[str, Result], root: Path) -> Draw
         found = learned(one_member(recipe, seeds, member, root / job.name), operation, seeds[member])
         read[f"{model}, {operation}"] = {
             "seed": seeds[member],
+            "seeds": sum(len(one.parameters["seeds"]) for one in members),
             "solved": not unsolved,
             "task": task_in_words(operation, seeds[member]),
             "sentences": [*unsolved, *sentences(found, operation)],
@@ -187,6 +188,7 @@ EXPERIMENT = Experiment(
     trivial=trivial,
     claims=claims,
     table=success_tables,
+    hears=("settings", "block", "rates", "add"),
     figures=figures,
     redrawn=redrawn,
     every_job=True,

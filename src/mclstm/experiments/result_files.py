@@ -14,7 +14,7 @@ from mclstm.tasks.subsets import OPERATIONS
 from mclstm.training.atomic import make_folder
 from mclstm.training.cost import total
 
-__all__ = ["held", "read", "require_no_loss", "write"]
+__all__ = ["TRIVIAL", "held", "read", "require_no_loss", "write"]
 
 TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 Content = dict[str, Any]
@@ -76,7 +76,8 @@ def write(
 ) -> dict[Path, Content]:
     """The rows in their files: those of the table, and those of variants beside it.
 
-    partial: these are of some of the jobs, and replace nothing that has more seeds
+    partial: these are of some of the jobs, and replace nothing that has more seeds; nor does anything at
+    the paper's scale, where another command may have written since this one began
     """
     files = {}
     trivial = [row for row in rows if row["model"] in TRIVIAL]
@@ -96,7 +97,7 @@ def saved(
     old = read(path)
     if old is not None and old.get("profile") != options.profile:
         old = None  # a quick look and the paper's scale do not share a table
-    every = merged(old["rows"] if old else [], rows, partial)
+    every = merged(old["rows"] if old else [], rows, careful=partial or options.profile == "paper")
     used = [row for row in rows if any(row is one for one in every)]
     together = asked.judged(every)
     order = [*asked.models, *asked.variants, *TRIVIAL]
@@ -125,7 +126,19 @@ def costs(asked: Experiment, options: Options, rows: Sequence[Row], old: Mapping
     found = {name: total(options.root / name) for name in jobs}
     new = {name: cost for name, cost in found.items() if cost["sessions"]}
     new |= {name: old[name] for name in jobs if name in old and name not in new}  # finished elsewhere
-    return {name: cost for name, cost in old.items() if not made_by(name, names, again)} | new
+    # Or there in blocks of another size, which have other names.
+    elsewhere = {subject(name, names) for name in jobs if options.add and name not in new}
+    kept = {n: c for n, c in old.items() if not made_by(n, names, again) or subject(n, names) in elsewhere}
+    return kept | new
+
+
+def subject(job: str, models: Sequence[str]) -> tuple[str, ...]:
+    """The model of a job, and its operation if its folder names one.
+
+    >>> subject("nau/addition/seeds-0-9", ["nau"])
+    ('nau', 'addition')
+    """
+    return (model_of(job, models), *(part for part in job.split("/") if part in OPERATIONS))
 
 
 def made_by(job: str, models: Sequence[str], rows: set[tuple[str, str]]) -> bool:
@@ -136,9 +149,8 @@ def made_by(job: str, models: Sequence[str], rows: set[tuple[str, str]]) -> bool
     >>> made_by("nau/seeds-0-9", ["nau"], {("nau", "seq length")})
     True
     """
-    model = model_of(job, models)
+    model, *named = subject(job, models)
     settings = {setting for name, setting in rows if name == model}
-    named = [part for part in job.split("/") if part in OPERATIONS]
     return bool(settings & set(named)) if named else bool(settings)
 
 

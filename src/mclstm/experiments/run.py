@@ -11,11 +11,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
-from mclstm.experiments.experiment import Experiment, Options
+from mclstm.experiments.experiment import Experiment, Options, require_heard
 from mclstm.experiments.jobs import Job, Result, kept_results, run_jobs
 from mclstm.experiments.locks import alone
-from mclstm.experiments.result_files import held, read, require_no_loss, write
+from mclstm.experiments.reading import contradicted
+from mclstm.experiments.result_files import TRIVIAL, held, read, require_no_loss, write
 from mclstm.report.arithmetic import claims_table
+from mclstm.report.results import Row, as_much, extents
 from mclstm.report.style import rendered
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.journal import without_nan
@@ -67,27 +69,30 @@ def run(
     options = options._replace(root=folder / "jobs")
     jobs, clock = asked.jobs(options), Clock()
     place = folder if kept is None else (kept / asked.file).parent if asked.file else kept / name
-    require_heard(asked, options, jobs)
+    require_heard(asked, options)
     old = held(place, asked, options)
     require_no_loss(old, options, jobs)
 
     elsewhere = finished_elsewhere(asked, options, jobs, old)
     here = [job for job in jobs if job.name not in elsewhere]
+    trivial = asked.trivial(options)
 
     def after() -> None:
         if asked.every_job:
             rows = asked.rows(options, elsewhere | kept_results(here, options.root))
-            write(asked, options, rows, place, clock.lap(), partial=True)
+            write(asked, options, rows + trivial, place, clock.lap(), partial=True)
 
     results = run_jobs(here, options.root, workers=workers, quiet=quiet, after=after)
-    rows = asked.rows(options, elsewhere | results) + asked.trivial(options)
+    rows = asked.rows(options, elsewhere | results) + trivial
     files = write(asked, options, rows, place, clock.lap())
     figures, found = asked.figures(options, results, folder / "jobs")
     others = all(content.get("profile") == options.profile for content in old.values())
+    every = [row for content in files.values() for row in content["rows"]]
+    found = {name: one for name, one in found.items() if not contradicted(name, one, every)}
     reading = readings(place / f"{options.protocol}-reading.json", found, others)
-    figures |= asked.redrawn([row for content in files.values() for row in content["rows"]], reading)
+    figures |= asked.redrawn(every, reading)
     drawn = save(figures, kept / name if kept else folder, options.protocol)
-    return Made(folder, tables(asked, folder, files), files, drawn)
+    return Made(folder, tables(asked, folder, files, not_written(rows, every)), files, drawn)
 
 
 def finished_elsewhere(
@@ -100,14 +105,6 @@ def finished_elsewhere(
     missing = [job for job in jobs if not (options.root / job.name).exists()]
     found = {job.name: asked.restored(job, rows) for job in missing}
     return {name: result for name, result in found.items() if result is not None}
-
-
-def require_heard(asked: Experiment, options: Options, jobs: Sequence[Job]) -> None:
-    """Refuse what was asked for and would have no effect."""
-    if options.settings is not None and not any("operation" in job.parameters for job in jobs):
-        raise ConfigError(f"{asked.name} has no operations. Leave --operations out.")
-    if options.rates and not any("learning_rate" in job.parameters for job in jobs):
-        raise ConfigError(f"{asked.name} takes no learning rates. Leave --rates out.")
 
 
 def readings(path: Path, found: Mapping[str, Any], others: bool) -> dict[str, Any]:
@@ -141,15 +138,28 @@ class Clock:
         return self.last - before
 
 
-def tables(asked: Experiment, folder: Path, files: Mapping[Path, dict[str, Any]]) -> str:
-    """The rows as Markdown and as CSV beside the jobs; the Markdown is given back."""
+def not_written(made: Sequence[Row], kept: Sequence[Row]) -> list[str]:
+    """A sentence on every model and setting of which the files kept what another command wrote meanwhile."""
+    mine, theirs = extents(made), extents(kept)
+    more = [key for key in mine if key[0] not in TRIVIAL and not as_much(mine[key], theirs[key])]
+    return [
+        f"The result file holds more of {model} ({setting}) than this command made, and keeps it; the jobs "
+        "of this command stay in its folder."
+        for model, setting in more
+    ]
+
+
+def tables(
+    asked: Experiment, folder: Path, files: Mapping[Path, dict[str, Any]], notes: Sequence[str]
+) -> str:
+    """The rows as Markdown and as CSV beside the jobs; the Markdown is given back, and notes under it."""
     make_folder(folder)
     parts = []
     for content in files.values():
         parts.append(asked.table(content["rows"]))
         if content["claims"]:
             parts.append(claims_table(content["claims"]))
-    text = "\n\n".join(parts)
+    text = "\n\n".join([*parts, *notes])
     every = [row for content in files.values() for row in content["rows"]]
     write_text_atomic(folder / "table.md", text + "\n")
     flat = pd.DataFrame(every).drop(columns="values")

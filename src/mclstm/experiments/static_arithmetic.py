@@ -135,5 +135,6 @@ EXPERIMENT = Experiment(
     trivial=trivial,
     claims=claims,
     table=success_tables,
+    hears=("settings", "block", "rates", "add"),
     every_job=True,
 )

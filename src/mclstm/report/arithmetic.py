@@ -1,6 +1,6 @@
 """The tables of neural arithmetic in the shape of the paper's, from rows of results or its own numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ __all__ = [
     "detail_table",
     "error_table",
     "error_tables",
+    "not_run",
     "paper_errors",
     "paper_success",
     "success_table",
@@ -101,6 +102,20 @@ def by_regime(
     models = list(dict.fromkeys(r["model"] for r in rows))
     columns = {where: [show(cells.get((model, where, "mse"))) for model in models] for where in settings}
     return {"model": models} | columns, cells, settings
+
+
+def not_run(expected: Mapping[str, Iterable[str]], rows: Sequence[Row]) -> list[str]:
+    """A sentence on what a table lacks, by model and setting; nothing if it has all that is expected.
+
+    >>> some = [{"model": "nalu", "setting": "addition"}]
+    >>> not_run({"nau": ["addition"], "nalu": ["addition", "subtraction"]}, some)
+    ['Not run yet: nau, nalu (subtraction).']
+    """
+    have = {(r["model"], r["setting"]) for r in rows}
+    lacking = {m: [where for where in settings if (m, where) not in have] for m, settings in expected.items()}
+    run = {model for model, _ in have}
+    named = [f"{m} ({', '.join(left)})" if m in run else m for m, left in lacking.items() if left]
+    return [f"Not run yet: {', '.join(named)}."] if named else []
 
 
 def claims_table(claims: Sequence[Mapping[str, object]]) -> str:

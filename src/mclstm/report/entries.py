@@ -47,13 +47,18 @@ def spread(item: Row | None) -> str:
 
 
 def middle(item: Row | None) -> str:
-    """Median and quartiles of the values of a row."""
+    """Median and quartiles of the values of a row.
+
+    >>> middle({"value": 2.0, "low": 2.0, "high": 2.0, "values": [2.0]})
+    '2'
+    """
     found = known(item)
     if found is None:
         return NOTHING
     values = [value for value in found["values"] if value is not None and math.isfinite(value)]
     low, value, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-    return spread({**found, "value": value, "low": low, "high": high} if len(values) > 1 else found)
+    alone = len(values) == 1  # which has no spread to show
+    return f"{value:.2g}" if alone else spread({**found, "value": value, "low": low, "high": high})
 
 
 def count(item: Row | None) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from mclstm.training.cost import commit
 from mclstm.training.folder import environment
 from mclstm.training.journal import without_nan
 
-__all__ = ["Claim", "Row", "claim", "interval_row", "merged", "row", "save_results"]
+__all__ = ["Claim", "Row", "as_much", "claim", "extents", "interval_row", "merged", "row", "save_results"]
 
 Row = dict[str, Any]
 Claim = dict[str, Any]
@@ -80,30 +80,50 @@ def claim(text: str, test: str, p: float | None, holds: bool) -> Claim:
     return {"claim": text, "test": test, "p": p, "holds": holds}
 
 
-def merged(old: Sequence[Row], new: Sequence[Row], partial: bool = False) -> list[Row]:
+def merged(old: Sequence[Row], new: Sequence[Row], careful: bool = False) -> list[Row]:
     """The rows of a file after another run: what was run again replaces its (model, setting), the rest stays.
 
-    partial: so does what has seeds that the new rows do not have yet, as their blocks are in training.
+    careful: so does what the new rows have less of, be it seeds or updates.
 
     >>> old = [row("x", "a", "mse", [1.0]), row("x", "b", "mse", [1.0])]
     >>> [item["value"] for item in merged(old, [row("x", "a", "mse", [2.0])])]
     [1.0, 2.0]
     >>> old, fewer = [old[0] | {"seeds": [0, 1]}], [old[0] | {"value": 3.0, "seeds": [1]}]
-    >>> [item["value"] for item in merged(old, fewer, partial=True)]
+    >>> [item["value"] for item in merged(old, fewer, careful=True)]
     [1.0]
     """
-    before, now = seeds_of(old), seeds_of(new)
-    again = {key for key, seeds in now.items() if not partial or seeds >= before.get(key, set())}
+    before, now = extents(old), extents(new)
+    again = {key for key in now if not careful or key not in before or as_much(now[key], before[key])}
     stay = [item for item in old if cell(item) not in again]
     return stay + [item for item in new if cell(item) in again]
 
 
-def seeds_of(rows: Sequence[Row]) -> dict[tuple[str, str], set[int]]:
-    """Whose values there are, by model and setting; nobody's where rows do not say."""
-    found: dict[tuple[str, str], set[int]] = {}
+class Extent(NamedTuple):
+    """How much rows are of: whose values, of how many runs, and for how many updates these were trained."""
+
+    seeds: frozenset[int] = frozenset()
+    runs: int = 0
+    trained: int = 0
+
+
+def extents(rows: Sequence[Row]) -> dict[tuple[str, str], Extent]:
+    """How much there is, by model and setting; older rows name no seeds, those of hydrology no updates."""
+    found: dict[tuple[str, str], Extent] = {}
     for item in rows:
-        found.setdefault(cell(item), set()).update(item.get("seeds", ()))
+        known = found.get(cell(item), Extent())
+        runs: int = item["runs"] if "runs" in item else item["n"]
+        seeds = known.seeds.union(item.get("seeds", ()))
+        found[cell(item)] = Extent(seeds, max(known.runs, runs), max(known.trained, item.get("trained", 0)))
     return found
+
+
+def as_much(new: Extent, old: Extent) -> bool:
+    """Whether nothing of the old is lost: every seed it names, as many runs, trained as long.
+
+    >>> as_much(Extent(frozenset([1, 2]), 2, 9), Extent(frozenset([0]), 1, 9))
+    False
+    """
+    return new.seeds >= old.seeds and new.runs >= old.runs and new.trained >= old.trained
 
 
 def cell(item: Row) -> tuple[str, str]:

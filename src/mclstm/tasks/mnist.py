@@ -52,10 +52,17 @@ def home() -> Path:
     return Path(os.environ.get("MCLSTM_DATA") or "data") / "mnist"
 
 
-def find_mnist() -> Path | None:
-    """The folder with the files: its home or `../shared/data/mnist`, None without them."""
-    places = (home(), Path("../shared/data/mnist"))
-    return next((place for place in places if all((place / f"{name}.gz").is_file() for name in FILES)), None)
+def find_mnist(folder: Path | str | None = None) -> Path | None:
+    """The folder with the files: the one that is named; else its home or `../shared/data/mnist`, or None."""
+    if folder is not None and not has_mnist(Path(folder)):
+        raise DataError(f"{folder} lacks some of MNIST's four files, {', '.join(FILES)}, each .gz.")
+    places = (home(), Path("../shared/data/mnist")) if folder is None else (Path(folder),)
+    return next((place for place in places if has_mnist(place)), None)
+
+
+def has_mnist(place: Path) -> bool:
+    """Whether a folder has the four files."""
+    return all((place / f"{name}.gz").is_file() for name in FILES)
 
 
 def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:

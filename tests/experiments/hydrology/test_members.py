@@ -62,6 +62,7 @@ def test_the_ensemble_is_the_mean_of_the_simulations_scored_again(made: Path) ->
     rows = {(row["model"], row["metric"]): row for row in content["rows"]}
     assert {row["setting"] for row in content["rows"]} == {"4 basins"}
     assert len(rows) == len(content["rows"]) == 4 * 6
+    assert all(row["seeds"] == [0, 1] for row in content["rows"])
     for model in ("mclstm", "lstm"):
         runs = [predictions(made / "jobs" / f"{model}-{member}") for member in (0, 1)]
         mean = runs[0].assign(simulated=(runs[0]["simulated"] + runs[1]["simulated"]) / 2)

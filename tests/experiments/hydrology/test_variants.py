@@ -97,6 +97,7 @@ def test_variants_side_by_side(camels: Path, tmp_path: Path, capsys: pytest.Capt
     assert not rows["mclstm-input-scaling", "nse"]["conserving"]
     assert ("lstm", "mass-error") not in rows
     assert {row["setting"] for row in rows.values()} == {"1 basins"}
+    assert all(row["seeds"] == [0] for row in rows.values())
 
 
 def test_the_ablation_runs_and_says_what_is_missing(
@@ -113,6 +114,7 @@ def test_the_ablation_runs_and_says_what_is_missing(
     rows = {(row["model"], row["metric"]): row for row in content["rows"]}
     for name in ablation.CONFIGURATIONS:
         error = rows[name, "mass-error"]
+        assert error["seeds"] == [0, 1]
         assert (error["n"], error["runs"]) == (2, 2)
         kept = error["value"] is not None and error["value"] < 1e-5
         assert kept is error["conserving"] is ("minus" not in name)

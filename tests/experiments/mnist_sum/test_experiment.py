@@ -1,20 +1,22 @@
-"""The whole experiment on a few real digits: command, jobs, resume, tables, refusals."""
+"""The whole experiment on a few digits, made up or real: command, jobs, resume, tables, refusals."""
 
 import json
 import shutil
+from functools import wraps
 from pathlib import Path
 
 import pytest
 import torch
 
 from mclstm.cli.main import main
+from mclstm.errors import DataError
 from mclstm.experiments.jobs import Job, run_jobs
-from mclstm.experiments.mnist_sum import experiment
+from mclstm.experiments.mnist_sum import experiment, learning
 from mclstm.experiments.mnist_sum.experiment import Scale
 from mclstm.experiments.mnist_sum.learning import learn, scores
 from mclstm.experiments.mnist_sum.models import RECIPES, build
 from mclstm.experiments.networks import sources
-from mclstm.tasks.mnist import Digits, find_mnist
+from mclstm.tasks.mnist import FILES, Digits, find_mnist
 from mclstm.tasks.mnist_sum import chunks, digit_sums, scored_steps
 
 TINY = Scale({"train": 80, "validation": 20, "test": 120}, batch_size=4, seeds=2, epochs=2)
@@ -24,10 +26,32 @@ needs_mnist = pytest.mark.skipif(
 )
 
 
-@needs_mnist
-@pytest.mark.parametrize("protocol", ["stated", "published"])
-def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
+def made_up() -> dict[str, Digits]:
+    """As many images as the tiny scale has, of noise that grows with the digit."""
+    made, source = {}, torch.Generator().manual_seed(0)
+    for split, count in TINY.images.items():
+        labels = torch.arange(count).remainder(10)
+        noise = torch.rand(count, 28, 28, generator=source)
+        made[split] = Digits((noise * 25 * (labels + 1)[:, None, None]).to(torch.uint8), labels)
+    return made
+
+
+@pytest.fixture
+def digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for MNIST gets made-up digits, few of them."""
     monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    for module in (experiment, learning):
+        monkeypatch.setattr(module, "every_digit", lambda folder: made_up())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "real"),
+    [("stated", False), ("published", False), pytest.param("stated", True, marks=needs_mnist)],
+)
+def test_the_command_makes_every_row(protocol, real, tmp_path, monkeypatch, capsys, request):
+    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    if not real:
+        request.getfixturevalue("digits")
     words = ["experiment", "mnist-sum", "--protocol", protocol, "--out", str(tmp_path), "--quiet"]
     assert main([*words, "--epochs", "1"]) == 0
     assert "seeds × updates" in capsys.readouterr().out
@@ -60,9 +84,8 @@ def test_the_command_makes_every_row(protocol, tmp_path, monkeypatch, capsys):
     assert limits[0] == limits[1]
 
 
-@needs_mnist
+@pytest.mark.usefixtures("digits")
 def test_seeds_of_another_machine_are_not_trained_again(tmp_path, monkeypatch):
-    monkeypatch.setitem(experiment.SCALES, "quick", TINY)
     monkeypatch.setattr(experiment, "REFERENCES", 3)
     words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--quiet"]
 
@@ -80,9 +103,50 @@ def test_seeds_of_another_machine_are_not_trained_again(tmp_path, monkeypatch):
     assert trained == {"seed-1"}
 
 
-@needs_mnist
-def test_references_have_no_rate_to_choose(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("digits")
+def test_every_finished_job_is_kept_at_once(tmp_path, monkeypatch):
+    """A command that is stopped, or a machine that is lost, leaves what it had."""
+    monkeypatch.setattr(experiment, "REFERENCES", 3)
+    learn = experiment.learn
+
+    @wraps(learn)
+    def stopping(*words, **parameters):
+        if parameters["seeds"] == [1]:
+            raise DataError("This job fails. It was meant to.")
+        return learn(*words, **parameters)
+
+    monkeypatch.setattr(experiment, "learn", stopping)
+    words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--seeds", "2", "--quiet"]
+    assert main([*words, "--out", str(tmp_path)]) == 2
+    rows = json.loads((tmp_path / "mnist-sum/quick-stated/stated.json").read_text())["rows"]
+    (kept,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == ("nau", "length 10", "success")]
+    assert kept["seeds"] == [0]
+
+
+def test_digits_are_read_where_the_user_says(tmp_path, monkeypatch, capsys):
+    """And a finished job does not care where that was."""
+    read = []
     monkeypatch.setitem(experiment.SCALES, "quick", TINY)
+    monkeypatch.setattr(experiment, "REFERENCES", 3)
+    for module in (experiment, learning):
+        monkeypatch.setattr(module, "every_digit", lambda folder: read.append(folder) or made_up())
+    words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--seeds", "1", "--quiet"]
+    words += ["--out", str(tmp_path / "out"), "--data"]
+    assert main([*words, str(tmp_path / "no-such-folder")]) == 2
+    assert "no-such-folder lacks some of MNIST's four files" in capsys.readouterr().err
+    assert not read
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        for file in FILES:
+            (tmp_path / name / f"{file}.gz").touch()
+        assert main([*words, str(tmp_path / name)]) == 0
+        assert set(read) == {tmp_path / name}
+        assert (len(read) > 4) == (name == "one")  # all jobs; and later only for those that learn nothing
+        read.clear()
+
+
+@pytest.mark.usefixtures("digits")
+def test_references_have_no_rate_to_choose(tmp_path):
     words = ["experiment", "mnist-sum", "--out", str(tmp_path), "--quiet", "--models", "nau"]
     assert main([*words, "--grid", "--epochs", "1", "--seeds", "1"]) == 0
     folder = tmp_path / "mnist-sum/quick-stated"
@@ -91,7 +155,7 @@ def test_references_have_no_rate_to_choose(tmp_path, monkeypatch):
     assert not list((folder / "grid").rglob("reference"))
 
 
-@needs_mnist
+@pytest.mark.usefixtures("digits")
 def test_what_was_stopped_ends_as_what_was_not(tmp_path: Path):
     parameters = {
         "model": "nau", "protocol": "stated", "seeds": [0], "images": TINY.images, "batch_size": 4,

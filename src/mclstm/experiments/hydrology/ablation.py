@@ -115,6 +115,7 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
             "conserving": not CONFIGURATIONS[name][1].get("not_conserving"),
             "failed": sum("failed" in result for result in done),
             "runs": len(done),
+            "seeds": list(seeds_of(options)),
             "scale": scale_of(options),
         }
         for metric, values in columns.items():
@@ -205,6 +206,7 @@ EXPERIMENT = Experiment(
     rows=rows,
     claims=claims,
     table=ablation_table,
+    hears=("data", "basins", "scheme", "cells"),
     file="hydrology/ablation.json",
     every_job=True,
 )

@@ -53,8 +53,8 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """
     made: list[Row] = []
     for model in chosen(NAME, tuple(MODELS), tuple(EXTRA), options):
-        names = [job.name for job in jobs(options) if job.name in results and of_model(job, model)]
-        runs = [options.root / name for name in names]
+        done = [job for job in jobs(options) if job.name in results and of_model(job, model)]
+        runs = [options.root / job.name for job in done]
         if not runs:
             continue
         flows = [read_flows(run / PREDICTIONS) for run in runs]
@@ -64,7 +64,9 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
         first, last = (np.datetime_as_string(flows[0]["time"].to_numpy()[at], unit="D") for at in (0, -1))
         kept = conserving(load_config(runs[0] / "config.yaml"))
         like_paper = is_papers_setting(sites, first, last)
-        made += with_costs(rows_of(scored(model, flows, kept), setting(sites, options), like_paper), runs)
+        found = rows_of(scored(model, flows, kept), setting(sites, options), like_paper)
+        seeds = {"seeds": [job.parameters["config"]["training"]["seed"] for job in done]}
+        made += [row | seeds for row in with_costs(found, runs)]
     return made
 
 
@@ -105,6 +107,7 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=table,
+    hears=("data", "basins", "scheme", "cells"),
     shared=True,
     every_job=True,
 )

@@ -79,13 +79,16 @@ def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """Of each variant the medians over basins, and the largest error of a basin's mass balance, by seed."""
     made = []
     for variant in chosen(NAME, tuple(VARIANTS), (), options):
-        every = [
-            results[job.name] for job in jobs(options) if job.name in results and of_variant(job, variant)
-        ]
-        if not every:
+        done = [job for job in jobs(options) if job.name in results and of_variant(job, variant)]
+        if not done:
             continue
+        every = [results[job.name] for job in done]
         setting = f"{len(every[0]['sites'])} basins"
-        more = {"label": VARIANTS[variant][0], "conserving": every[0]["conserving"]}
+        more = {
+            "label": VARIANTS[variant][0],
+            "conserving": every[0]["conserving"],
+            "seeds": [job.parameters["config"]["training"]["seed"] for job in done],
+        }
         columns = {"validation-nse": [median([result["validation"]]) for result in every]}
         for metric in METRICS:
             columns[metric] = [median(result["scores"][metric]) for result in every]
@@ -113,6 +116,7 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=variants_table,
+    hears=("data", "basins", "scheme", "cells"),
     file="hydrology/variants.json",
     every_job=True,
 )

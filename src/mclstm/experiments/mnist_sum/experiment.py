@@ -80,6 +80,7 @@ def jobs(options: Options) -> list[Job]:
                 "updates": updates if model == "nau" else None,
             },
             updates,
+            {"data": None if options.data is None else str(options.data.resolve())},
         )
         for model in ("reference", *(name for name in first if name != "reference"))
         for seed in range(first[model], first[model] + count[model])
@@ -127,7 +128,7 @@ def restored(job: Job, found: Sequence[Row]) -> Result | None:
 
 def unlearned(options: Options) -> dict[str, Errors]:
     """The mean training digit at every step, and the sum of the labels."""
-    digits = some(every_digit(find_mnist()), SCALES[options.profile].images)
+    digits = some(every_digit(find_mnist(options.data)), SCALES[options.profile].images)
     mean = float(digits["train"].labels.double().mean())
     return {name: errors_of(name, digits["test"], mean, options.protocol) for name in ("constant", "exact")}
 
@@ -163,6 +164,7 @@ EXPERIMENT = Experiment(
     judged=judged,
     claims=claims,
     table=length_table,
+    hears=("epochs", "rates", "data", "download", "add"),
     redrawn=redrawn,
     rateless=("reference",),
     every_job=True,

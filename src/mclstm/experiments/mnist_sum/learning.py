@@ -37,13 +37,15 @@ def learn(
     batch_size: int,
     learning_rate: float | None,
     updates: int | None,
+    data: str | None = None,
 ) -> Result:
     """Train to update `goal`; test with the weights of the lowest validation error, looked at every epoch.
 
     images: how many of each split are used. learning_rate: of the memory, instead of the recipe's. updates:
-    for how long a penalty with a schedule is planned. The result has the test error of every seed by length.
+    for how long a penalty with a schedule is planned. data: where MNIST lies. The result has the test error
+    of every seed by length.
     """
-    digits = some(every_digit(find_mnist()), images)
+    digits = some(every_digit(find_mnist(data)), images)
     problem = sums(model, protocol, seeds, digits, batch_size, updates or goal)
     members = train(
         folder,
