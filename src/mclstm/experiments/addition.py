@@ -35,7 +35,7 @@ __all__ = ["EXPERIMENT"]
 NAME = "addition"
 SEEDS, EPOCHS = 100, 100
 PER_EPOCH = batches_per_epoch(SPLITS["train"], BATCH)
-# MC-LSTM is then below every baseline in every regime, and five pairs are enough for a significant difference.
+# MC-LSTM is then below every baseline in every regime, and five pairs are enough to be significant.
 QUICK = (5, 25 * PER_EPOCH)
 RATES = MODELS | VARIANTS
 # How the test sets of the stated protocol differ from those the paper's numbers are of.
