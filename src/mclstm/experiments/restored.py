@@ -32,7 +32,7 @@ def restored_errors(job: Job, rows: Sequence[Row], rate: float) -> Result | None
 
 
 def restored_outcome(job: Job, rows: Sequence[Row], rate: float) -> Result | None:
-    """What came of every seed of an arithmetic task: of `success.outcome` what rows hold."""
+    """What came of every seed of an arithmetic task: of `outcome.outcome` what rows hold."""
     mine, plain = {r["metric"]: r for r in made_by(job, rows, rate)}, restored_errors(job, rows, rate)
     own: Protocol = job.parameters["protocol"]
     names = {own: "", other(own): f" ({other(own)} threshold)"}
