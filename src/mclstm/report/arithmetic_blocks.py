@@ -1,4 +1,4 @@
-"""Blocks of the pages about neural arithmetic: the paper's tables, ours by protocol, what differs."""
+"""Blocks of the pages about neural arithmetic: the paper's tables, ours by protocol."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,18 +21,11 @@ from mclstm.report.arithmetic import (
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
 from mclstm.report.results import Row
 from mclstm.report.tables import markdown
-from mclstm.tasks.protocols import SWITCHES
 
 __all__ = ["ARITHMETIC"]
 
 # task: its table in the paper, whose models and settings ours has too
 TASKS = {"addition": ADDITION, "recurrent-arithmetic": RECURRENT, "static-arithmetic": STATIC}
-# Which switches concern a page, by how their names begin or end.
-CONCERNED = {
-    "addition": ("addition: ", "mclstm: ", "lstm: ", "ln-lstm: ", "urnn: "),
-    "recurrent-arithmetic": ("recurrent arithmetic: ", "mclstm: ", "thresholds: "),
-    "static-arithmetic": ("thresholds: ",),
-}
 
 
 def read(root: Path, task: str, file: str) -> dict[str, Any] | None:
@@ -99,21 +92,6 @@ def variants(root: Path, task: str, names: str) -> str:
     return "\n\n".join(parts) or missing(task, "stated", f" --models {names}")
 
 
-def differences(root: Path, task: str) -> str:
-    """The switches between the protocols that concern a task."""
-    place = task.replace("-", " ") if task != "addition" else "in the addition problem"
-    concerned = {
-        name: switch
-        for name, switch in SWITCHES.items()
-        if name.startswith(CONCERNED[task]) or name.endswith(place)
-    }
-    shown = {
-        "switch": list(concerned),
-        "when it is on, as in the published code": [s.why for s in concerned.values()],
-    }
-    return markdown(pd.DataFrame(shown))
-
-
 def cells(root: Path) -> str:
     """The cells over time of the addition problem, with the gates that make them so."""
     for protocol in ("stated", "published"):
@@ -177,7 +155,6 @@ ARITHMETIC: dict[str, Callable[[Path], str]] = {
     "recurrent-arithmetic-paper": lambda root: paper_success(RECURRENT),
     "static-arithmetic-paper": lambda root: paper_success(STATIC),
     **{f"{t}-{p}": partial(ours, task=t, protocol=p) for t in TASKS for p in ("stated", "published")},
-    **{f"{t}-differences": partial(differences, task=t) for t in TASKS},
     "addition-variants": partial(variants, task="addition", names="mclstm-sum,mclstm-l2,mclstm-sum-l2"),
     "recurrent-arithmetic-variants": partial(
         variants, task="recurrent-arithmetic", names="mclstm-tuned,mclstm-two-cells,mclstm-dynamic"

@@ -17,9 +17,9 @@ from mclstm.report.entries import budget, count, infinite, rate, spread
 from mclstm.report.results import Row
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
 from mclstm.report.tables import NOTHING, markdown
-from mclstm.tasks.protocols import SWITCHES, Protocol, switched
+from mclstm.tasks.protocols import Protocol, switched
 
-__all__ = ["length_figure", "length_page", "length_svg", "length_switches", "length_table"]
+__all__ = ["length_figure", "length_page", "length_svg", "length_table"]
 
 SHOWN = (1, 10, 100, 200, 500, 1000)  # of the table; the figure has all
 # model: colour and marker, the same in every figure
@@ -133,9 +133,3 @@ def length_svg(root: Path, protocol: Protocol) -> bytes | None:
     """The figure of a page, None as long as there is no result."""
     content = kept(root, protocol)
     return None if content is None else rendered(length_figure(content["rows"]), "svg")
-
-
-def length_switches(root: Path) -> str:
-    """Where the protocols of the MNIST sum differ."""
-    mine = [name for name in SWITCHES if name.startswith("mnist sum: ")]
-    return "\n".join(f"- **{name.removeprefix('mnist sum: ')}**: {SWITCHES[name].why}" for name in mine)

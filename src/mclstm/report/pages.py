@@ -13,9 +13,10 @@ from typing import Any
 
 from mclstm.report.arithmetic_blocks import ARITHMETIC
 from mclstm.report.hydrology.blocks import HYDROLOGY
-from mclstm.report.lengths import length_page, length_svg, length_switches
+from mclstm.report.lengths import length_page, length_svg
 from mclstm.report.runtime import page as runtime
 from mclstm.report.summary import summary
+from mclstm.report.switches import DIFFERENCES
 
 __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
 
@@ -92,9 +93,9 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     **runtime.BLOCKS,
     **ARITHMETIC,
     **HYDROLOGY,
+    **DIFFERENCES,
     "mnist-sum-stated": partial(length_page, protocol="stated"),
     "mnist-sum-published": partial(length_page, protocol="published"),
-    "mnist-sum-switches": length_switches,
 }
 # Figures of docs/figures that are made of result files; None as long as there is no result.
 FIGURES: dict[str, Callable[[Path], bytes | None]] = {

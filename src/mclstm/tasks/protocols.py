@@ -145,6 +145,12 @@ SWITCHES: dict[str, Switch] = {
         why="NAU is regularised with 10 from update 1e6 to 2e6, the setting of NMU, not with its own.",
     ),
     # Those of the hydrology experiment.
+    "hydrology: last day scored": Switch(
+        stated=False,
+        published=True,
+        why="There is a window of 365 days for each day, of which the last one is scored, as in the text "
+        "too; by default half a year of a longer window is scored, for about a hundredth of the cost.",
+    ),
     "hydrology: state normalised over the batch": Switch(
         stated=False,
         published=True,

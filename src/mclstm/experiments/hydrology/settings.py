@@ -108,10 +108,10 @@ EXTRA: dict[str, Extra] = {
 
 
 def scheme_of(options: Options) -> Scheme:
-    """How windows are scored: as asked, else whole sequences, or as the paper did under its own protocol."""
+    """How windows are scored: as asked, else as the protocol has it."""
     if options.scheme is not None:
         return options.scheme
-    return "last" if options.protocol == "published" else "sequence"
+    return "last" if switched("hydrology: last day scored", options.protocol) else "sequence"
 
 
 def require_stated(experiment: str, options: Options) -> None:
