@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mclstm.experiments.recurrent_arithmetic import EXPERIMENT
 from mclstm.tasks.addition import REGIMES
+from mclstm.tasks.subsets import OPERATIONS
 
 RESULTS = Path(__file__).parents[2] / "results" / "quick"
 SUMS = ("addition", "subtraction")
@@ -43,9 +45,12 @@ def test_mclstm_has_the_lowest_error_of_the_addition_problem(regime: str) -> Non
 
 def test_only_settings_of_our_own_solve_recurrent_arithmetic_so_fast() -> None:
     tuned = values("recurrent-arithmetic", "success", "stated-variants.json")
-    assert all(all(solved) for (model, _), solved in tuned.items() if model == "mclstm-tuned")
+    assert all(all(tuned["mclstm-tuned", operation]) for operation in OPERATIONS)
     others = values("recurrent-arithmetic", "success")
-    assert not any(any(solved) for (model, _), solved in others.items() if model != "exact")
+    learned = {pair: solved for pair, solved in others.items() if pair[0] not in ("constant", "exact")}
+    assert {operation for _, operation in learned} == set(OPERATIONS)
+    assert {model for model, _ in learned} == set(EXPERIMENT.models)
+    assert not any(any(solved) for solved in learned.values())
 
 
 @pytest.mark.parametrize("operation", SUMS)

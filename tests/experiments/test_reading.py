@@ -32,6 +32,13 @@ def test_sums_are_not_scaled() -> None:
     assert "exp" not in sentences(found, "addition")[-1]
 
 
+def test_a_cell_that_does_not_count_is_trash_however_open_it_is() -> None:
+    both_open = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+    found = Learned(torch.eye(2), both_open, torch.eye(2), torch.tensor([1.0, 0.0]))
+    told = sentences(found, "multiplication")
+    assert [line.split(":")[0] for line in told[:2]] == ["Cell 0, accumulator", "Cell 1, trash"]
+
+
 def test_zero_has_no_sign() -> None:
     found = Learned(*GATES, torch.tensor([-0.001, -1.0]))
     assert (

@@ -18,7 +18,9 @@ from mclstm.experiments.success import beats, reaches, solved_rows, together
 from mclstm.report.arithmetic import detail_table, error_table, error_tables, success_table
 from mclstm.report.arithmetic_blocks import by_other_threshold
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
+from mclstm.tasks.addition import REGIMES
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
+from mclstm.tasks.subsets import OPERATIONS
 
 LIMITS = {"stated": 1.0, "published": 10.0}
 
@@ -214,3 +216,8 @@ def test_tables_show_seeds_and_updates() -> None:
 def test_the_papers_tables_are_whole() -> None:
     assert all(len(by_regime) == 5 for by_regime in ADDITION.values())
     assert set(RECURRENT["mclstm"]) == set(STATIC["mcfc"]) == {"addition", "subtraction", "multiplication"}
+    # Those that claims are made of, as printed.
+    assert [ADDITION["mclstm"][regime][0] for regime in REGIMES] == [0.004, 0.009, 0.8, 0.6, 4.0]
+    assert [RECURRENT["mclstm"][operation][0] for operation in OPERATIONS] == [0.96, 0.81, 0.67]
+    assert [RECURRENT[m][o][0] for m, o in (("nau", "addition"), ("nmu", "multiplication"))] == [0.88, 0.34]
+    assert all(rate == 1.0 for rate, _ in STATIC["mcfc"].values())

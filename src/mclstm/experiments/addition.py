@@ -25,6 +25,7 @@ from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.restored import restored_errors
 from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, together
 from mclstm.report.arithmetic import error_tables
+from mclstm.report.forms import paired
 from mclstm.report.paper import ADDITION, ADDITION_FAILED
 from mclstm.report.results import Claim, Row, claim, interval_row
 from mclstm.tasks.addition import REGIMES, SPLITS, addition, constant, exact
@@ -35,7 +36,7 @@ __all__ = ["EXPERIMENT"]
 NAME = "addition"
 SEEDS, EPOCHS = 100, 100
 PER_EPOCH = batches_per_epoch(SPLITS["train"], BATCH)
-# MC-LSTM is then below every baseline in every regime, and five pairs are enough to be significant.
+# The mean error of MC-LSTM is then below that of every baseline in every regime.
 QUICK = (5, 25 * PER_EPOCH)
 RATES = MODELS | VARIANTS
 # How the test sets of the stated protocol differ from those the paper's numbers are of.
@@ -161,18 +162,9 @@ def at_most(ours: Row, regime: str) -> str:
 
 def lower(ours: Row, theirs: Row, text: str) -> Claim:
     """Wilcoxon's signed-rank test on the seeds both models have, as pairs."""
-    one, two = by_seed(ours), by_seed(theirs)
-    both_have = [seed for seed in one if seed in two]
-    first, second = (np.array([values[seed] for seed in both_have]) for values in (one, two))
-    both = np.isfinite(first) & np.isfinite(second)
-    p = wilcoxon_test(first, second, "less").p if both.any() else math.nan  # no seed in common
-    return claim(text, f"Wilcoxon test, {int(both.sum())} pairs", p, bool(p < SIGNIFICANT))
-
-
-def by_seed(row: Row) -> dict[int, float]:
-    """The errors of a row by seed; by position where nobody said whose they are."""
-    values = numbers(row["values"])
-    return dict(zip(row.get("seeds") or range(len(values)), values.tolist(), strict=True))
+    first, second = paired(ours, theirs)
+    p = wilcoxon_test(first, second, "less").p if first.size else math.nan  # no seed in common
+    return claim(text, f"Wilcoxon test, {first.size} pairs", p, bool(p < SIGNIFICANT))
 
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:

@@ -1,5 +1,6 @@
 """What a trained MC-LSTM of the addition problem does with its cells, as the paper's appendix looks at it."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ __all__ = ["draw_cells"]
 
 @torch.no_grad()
 def draw_cells(job: Job, result: Result, folder: Path) -> Drawing:
-    """The cells of a job's best member over one test sequence, and what the gates of the main two do."""
-    errors = [float("inf") if error is None else error for error in result["test"]["reference"]]
+    """The cells of a job's best member over one test sequence, and what the gates of the main two do.
+
+    Best is the one with the lowest validation error.
+    """
+    errors = [math.inf if error is None else error for error in result["validation"]]
     member = errors.index(min(errors))
     parameters = job.parameters
     made = recipe(parameters["model"], parameters["protocol"])

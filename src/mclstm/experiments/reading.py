@@ -19,7 +19,7 @@ from mclstm.tasks.subsets import subset_masks
 __all__ = ["Learned", "as_json", "contradicted", "learned", "sentences", "task_in_words", "worth_reading"]
 
 SIGNS = {"addition": "+", "subtraction": "-", "multiplication": "*"}
-NOTICED = 0.02  # shares below are not mentioned
+NOTICED = 0.02  # shares below are not mentioned, and what is multiplied by less does not count
 
 
 class Learned(NamedTuple):
@@ -116,11 +116,10 @@ def sentences(found: Learned, operation: str) -> list[str]:
     Cell 1, accumulator: takes 0.50 x2; keeps its mass; closed (0.00) on the way, open (1.00) at the end.
     The output layer multiplies cell 0 by 0.00 and cell 1 by 2.00.
     """
-    cells = range(found.o.shape[1])
     lines = [
-        f"Cell {k}, {role(found.o[:, k])}: takes {inputs(found.i[:, k])}; {moves(found.R[k], k)}; "
+        f"Cell {k}, {role(found.o[:, k], factor)}: takes {inputs(found.i[:, k])}; {moves(found.R[k], k)}; "
         f"{gate(found.o[0, k])} on the way, {gate(found.o[1, k])} at the end."
-        for k in cells
+        for k, factor in enumerate(found.head.tolist())
     ]
     return [*lines, output_layer(found, operation)]
 
@@ -138,9 +137,17 @@ def output_layer(found: Learned, operation: str) -> str:
     return f"The output layer {verb} {listed(parts)}{scaled}."
 
 
-def role(o: Tensor) -> str:
-    """What a cell is for, by its output gate: on the way, at the end (2,)."""
+def role(o: Tensor, factor: float) -> str:
+    """What a cell is for, by its output gate on the way and at the end (2,), and by what is made of it then.
+
+    factor: what the output layer multiplies it by, or raises it to
+
+    >>> role(torch.tensor([0.0, 1.0]), factor=1.0), role(torch.tensor([0.0, 1.0]), factor=0.0)
+    ('accumulator', 'trash')
+    """
     before, last = (value > 0.5 for value in o.tolist())
+    if last and abs(factor) < NOTICED:
+        return "trash"
     return {(True, False): "trash", (False, True): "accumulator", (True, True): "passage"}.get(
         (before, last), "store"
     )

@@ -10,7 +10,6 @@ import pandas as pd
 
 from mclstm.report.arithmetic import (
     claims_table,
-    error_table,
     error_tables,
     not_run,
     paper_errors,
@@ -18,6 +17,7 @@ from mclstm.report.arithmetic import (
     success_table,
     success_tables,
 )
+from mclstm.report.forms import forms_table
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
 from mclstm.report.results import Row
 from mclstm.report.tables import markdown
@@ -54,16 +54,23 @@ def ours(root: Path, task: str, protocol: str) -> str:
     # Not how long it took: the file knows the last command's time, and jobs may be of many sessions.
     made = found["made"]
     parts.append(
-        f"Made {made['date']} at commit {made['commit']}, profile {found['profile']}.{trained(made)}"
+        f"Made {made['date']} at commit {made['commit']}, profile {found['profile']}.{trained(made, rows)}"
     )
     return "\n\n".join(parts)
 
 
-def trained(made: Mapping[str, Any]) -> str:
-    """Which commits trained the runs, as far as their jobs say."""
-    commits = dict.fromkeys(job["commit"] for job in made.get("jobs", {}).values())
+def trained(made: Mapping[str, Any], rows: Sequence[Row]) -> str:
+    """Which commits trained the runs, as far as their jobs say, and of which models no job says it."""
+    jobs = made.get("jobs", {})
+    commits = dict.fromkeys(job["commit"] for job in jobs.values())
     named = ["a copy outside of any checkout" if name == "unknown" else name for name in commits]
-    return f" Its runs were trained at {', '.join(named)}." if named else ""
+    silent = [m for m in dict.fromkeys(r["model"] for r in rows if r.get("trained")) if not said(m, jobs)]
+    known = f" Its runs were trained at {', '.join(named)}." if named else ""
+    return known + (f" Not known: {', '.join(silent)}." if named and silent else "")
+
+
+def said(model: str, jobs: Mapping[str, Any]) -> bool:
+    return any(name.startswith(f"{model}/") for name in jobs)
 
 
 def by_other_threshold(rows: Sequence[Row]) -> str:
@@ -77,19 +84,27 @@ def by_other_threshold(rows: Sequence[Row]) -> str:
     return "\n\n".join([success_tables(judged), *told])
 
 
-def table(task: str, rows: Sequence[Row]) -> str:
-    return error_table(rows) if task == "addition" else success_table(rows)
-
-
 def variants(root: Path, task: str, names: str) -> str:
     """Models beside the paper's table, under the protocols they were run with."""
     parts = []
     for protocol in ("stated", "published"):
         found = read(root, task, f"{protocol}-variants")
         if found is not None:
-            parts += [f"Protocol {protocol}:", table(task, found["rows"])]
+            shown = error_tables if task == "addition" else success_table
+            parts += [f"Protocol {protocol}:", shown(found["rows"])]
             parts += [claims_table(found["claims"])] if found["claims"] else []
     return "\n\n".join(parts) or missing(task, "stated", f" --models {names}")
+
+
+def forms(root: Path) -> str:
+    """The forms of MC-LSTM in the addition problem against that of the table, under every protocol."""
+    parts = []
+    for protocol in ("stated", "published"):
+        files = [read(root, "addition", f"{protocol}{of}") for of in ("", "-variants")]
+        rows = [row for found in files if found is not None for row in found["rows"]]
+        if any(row["model"].startswith("mclstm-") for row in rows):
+            parts += [f"Protocol {protocol}:", forms_table(rows)]
+    return "\n\n".join(parts)
 
 
 def cells(root: Path) -> str:
@@ -159,6 +174,7 @@ ARITHMETIC: dict[str, Callable[[Path], str]] = {
     "recurrent-arithmetic-variants": partial(
         variants, task="recurrent-arithmetic", names="mclstm-tuned,mclstm-two-cells,mclstm-dynamic"
     ),
+    "addition-forms": forms,
     "addition-cells": cells,
     "recurrent-arithmetic-reading": reading,
     "addition-rates": partial(rates, task="addition"),

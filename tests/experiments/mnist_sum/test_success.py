@@ -117,6 +117,14 @@ def test_ten_wins_of_ten_are_the_papers_p():
     assert more_lengths(rows, "lstm", "nau") == []
 
 
+def test_lengths_at_which_the_constant_succeeds_do_not_count():
+    rows = success_rows("mclstm", errors(0.01, 0.01), 50.0) + success_rows("nau", errors(1, 1), 50.0)
+    (found,) = more_lengths(rows + success_rows("constant", errors(0.2), 50.0), "mclstm", "nau")
+    # The constant's error is 0.2 a digit: it passes at lengths 1, 10, 100 and 200, of which two differ.
+    assert "8 of 8" in found["claim"]
+    assert found["test"].endswith("they share their networks")
+
+
 def test_table_and_figure_have_every_model():
     rows = [
         row
