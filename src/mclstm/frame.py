@@ -41,11 +41,12 @@ class Fitted(NamedTuple):
     model: nn.Module
     roles: Roles
     moments: dict[str, Moment]
+    reading: dict[str, Any]  # how a table is read: missing_mass, missing_aux, allow_negative_mass
 
     def simulate(self, frame: pd.DataFrame) -> xr.Dataset:
         """Everything the model says about a table: predictions, storage, outflow, ledger; (site, time)."""
         present = tuple(name for name in self.roles.target if name in frame)
-        series = from_frames({"site": frame}, self.roles._replace(target=present))
+        series = from_frames({"site": frame}, self.roles._replace(target=present), **self.reading)
         data = tensors(series, self.moments, torch.float32)
         return simulate(self.model, data, series, (0, len(frame)), warmup=0).predictions
 
@@ -76,16 +77,22 @@ def fit(
     clip: float | None = 1.0,
     loss: str = "nse",
     seed: int = 0,
+    missing_mass: str = "error",
+    missing_aux: str = "error",
     quiet: bool = True,
     **options: Any,
 ) -> Fitted:
     """Train a model on a table indexed by date; `options` are those of the model, such as hidden_size=16.
 
     Mass enters in its own unit and must be in the unit of the target (a depth in mm/day for both, say), for
-    what flows out is what flowed in. Windows of `length` steps are scored after their first `warmup`.
+    what flows out is what flowed in. Windows of `length` steps are scored after their first `warmup`. Holes
+    in the inputs are refused unless missing_mass ("zero", "interpolate") or missing_aux ("interpolate") say
+    what to put there; the same is done to every table the model reads later.
     """
     roles = Roles(_names(mass), _names(aux), (), _names(target))
-    series = from_frames({"site": frame}, roles)
+    reading = {"missing_mass": missing_mass, "missing_aux": missing_aux}
+    reading["allow_negative_mass"] = options.get("allow_negative_mass", False)
+    series = from_frames({"site": frame}, roles, **reading)
     found = moments(series)
     torch.manual_seed(seed)
     sizes = Sizes(len(roles.mass), len(roles.aux), 0, roles.target)
@@ -102,7 +109,7 @@ def fit(
             schedule={}, schedule_by="update", weight_decay=0.0, clip=clip, loss=loss, early_stopping=None,
             validate_every=1, checkpoint_every=updates, seed=seed,
         )  # fmt: skip
-    return Fitted(network, roles, found)
+    return Fitted(network, roles, found, reading)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from torch import Tensor
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from mclstm import MCLSTM
 from mclstm.ops import dispatch, manual
@@ -257,3 +257,20 @@ def test_auto_works_under_transforms() -> None:
     jacobian = torch.func.jacrev(lambda x: layer(x, a, static=s)[0].sum(dim=(0, 2)))(x)
     assert jacobian.shape == (2, 2, 2, 2)
     assert not jacobian[0, :, 1].any()
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # by torch itself
+@pytest.mark.parametrize("last", [False, True])
+def test_auto_works_in_forward_mode(last: bool) -> None:
+    """The derivative along a direction is what reverse mode says of it."""
+    layer, (x, a, s) = build("static", backend="auto"), inputs(steps=3, batch=2)
+    direction = torch.rand_like(x)
+
+    def total(x: Tensor) -> Tensor:
+        h, _ = layer.last(x, a, static=s) if last else layer(x, a, static=s)
+        return h.square().sum()
+
+    with forward_ad.dual_level():
+        along = forward_ad.unpack_dual(total(forward_ad.make_dual(x, direction))).tangent
+    (gradient,) = torch.autograd.grad(total(x.requires_grad_()), x)
+    torch.testing.assert_close(along, (gradient * direction).sum())

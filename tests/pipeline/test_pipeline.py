@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import mclstm
 from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import load_config
+from mclstm.errors import DataError
 from mclstm.evaluation.metrics import kge, nse
 from mclstm.prediction import predict
 from mclstm.training.folder import RunFolder
@@ -260,6 +262,27 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     flow = river.predict(table[["rain", "temperature"]])
     assert flow.index.equals(table.index)
     assert river.score(table[700:])["nse"] > 0.3
+
+
+SHORT: dict[str, Any] = {"hidden_size": 3, "warmup": 20, "length": 40, "updates": 2}
+
+
+def test_negative_masses_in_a_table_are_read_where_they_are_allowed(tmp_path: Path) -> None:
+    table = brook(tmp_path).set_index("date").assign(rain=lambda t: t.rain - 1.0)[:200]
+    with pytest.raises(DataError, match="negative"):
+        mclstm.fit(table, mass="rain", target="flow", **SHORT)
+    river = mclstm.fit(table, mass="rain", target="flow", allow_negative_mass=True, **SHORT)
+    assert river.predict(table[["rain"]]).notna().all()
+
+
+def test_holes_in_a_table_are_filled_as_declared_in_training_and_after(tmp_path: Path) -> None:
+    table = brook(tmp_path).set_index("date")[:200]
+    table.iloc[50:52, table.columns.get_loc("rain")] = float("nan")
+    with pytest.raises(DataError, match="missing"):
+        mclstm.fit(table, mass="rain", target="flow", **SHORT)
+    river = mclstm.fit(table, mass="rain", target="flow", missing_mass="zero", **SHORT)
+    dry = river.predict(table.fillna({"rain": 0.0}))
+    assert river.predict(table).equals(dry)
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

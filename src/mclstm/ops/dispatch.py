@@ -28,20 +28,15 @@ __all__ = ["BACKENDS", "last", "sequence"]
 Backend = Callable[[Tensor, Tensor, Tensor, Tensor, Weights, Form, Tensor | None], tuple[Tensor, Tensor]]
 
 
-def transformed() -> bool:
-    """Whether a transform of `torch.func` is at work."""
-    return bool(torch._C._are_functorch_transforms_active())
-
-
 def fastest(
     x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The fastest backend that can; vmap, jacrev and their like need plain operations.
+    """The fastest backend that can; vmap, jacrev, forward mode and their like need plain operations.
 
     x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last led
     by E with members
     """
-    chosen = reference.sequence if transformed() else operator.sequence
+    chosen = reference.sequence if operator.transformed() else operator.sequence
     return chosen(x, a, s, c0, weights, form, valid)
 
 
@@ -87,7 +82,7 @@ def last(
 
     The kernel then neither stores what flowed out before nor looks for gradients of it.
     """
-    if valid is None and backend in ("auto", "native") and not transformed():
+    if valid is None and backend in ("auto", "native") and not operator.transformed():
         found = operator.last(x, a, s, c0, weights, form)
         if found is not None:
             return found

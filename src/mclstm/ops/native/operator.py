@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.nn import Parameter
 
 from mclstm.ops import manual, recompute
@@ -14,7 +15,7 @@ from mclstm.ops.native.library import library
 from mclstm.ops.reference import Form, Weights
 from mclstm.ops.stacked import stack
 
-__all__ = ["last", "runs", "sequence"]
+__all__ = ["last", "runs", "sequence", "traced", "transformed"]
 
 KINDS = ("dynamic", "static", "identity")
 
@@ -82,6 +83,11 @@ def traced(x: Tensor) -> bool:
     """Whether something looks at the operators one by one: a compiler, a dispatch mode, fake tensors."""
     modes = torch._C._len_torch_dispatch_stack() > 0
     return modes or type(x) not in (Tensor, Parameter) or torch.compiler.is_compiling()
+
+
+def transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation look at the operations one by one."""
+    return bool(torch._C._are_functorch_transforms_active()) or forward_ad._current_level >= 0
 
 
 @torch.library.custom_op("mclstm::sequence", mutates_args=(), device_types="cpu")

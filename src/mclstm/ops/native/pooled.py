@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn.functional import conv2d, max_pool2d, relu
 
 from mclstm.ops.native.library import library
-from mclstm.ops.native.operator import traced
-from mclstm.ops.native.recurrence import KINDS, transformed
+from mclstm.ops.native.operator import traced, transformed
+from mclstm.ops.native.recurrence import KINDS
 
 __all__ = ["pooled_convolution"]
 

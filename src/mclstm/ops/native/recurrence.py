@@ -6,11 +6,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from mclstm.ops.native.call import WORK_OF_A_THREAD
 from mclstm.ops.native.library import library
-from mclstm.ops.native.operator import traced
+from mclstm.ops.native.operator import traced, transformed
 from mclstm.ops.recompute import again
 
 __all__ = ["CELLS", "Plain", "recurrence", "recurs"]
@@ -83,11 +82,6 @@ def recurs(*tensors: Tensor) -> bool:
     small = A.shape[1] * A.shape[2] <= MOST_WEIGHTS
     watched = transformed() or any(traced(value) for value in tensors)
     return alike and fits and small and not watched and library() is not None
-
-
-def transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation look at the operations one by one."""
-    return bool(torch._C._are_functorch_transforms_active()) or forward_ad._current_level >= 0
 
 
 class _Recurrence(torch.autograd.Function):
