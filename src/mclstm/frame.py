@@ -90,7 +90,7 @@ def fit(
     what to put there; the same is done to every table the model reads later.
     """
     roles = Roles(_names(mass), _names(aux), (), _names(target))
-    reading = {"missing_mass": missing_mass, "missing_aux": missing_aux}
+    reading: dict[str, Any] = {"missing_mass": missing_mass, "missing_aux": missing_aux}
     reading["allow_negative_mass"] = options.get("allow_negative_mass", False)
     series = from_frames({"site": frame}, roles, **reading)
     found = moments(series)

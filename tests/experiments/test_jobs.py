@@ -77,6 +77,13 @@ def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
         run_jobs(jobs(1), tmp_path, quiet=True)
 
 
+def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
+    run_jobs(jobs(1), tmp_path, quiet=True)
+    (tmp_path / "model/seeds-0/result.json").write_text('{"goal": 3}')
+    with pytest.raises(CheckpointError, match=r"result\.json is no result of a job. Restore it"):
+        run_jobs(jobs(1), tmp_path, quiet=True)
+
+
 def test_a_signal_stops_here_and_the_same_call_goes_on(tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match="0 of 2 jobs are finished") as stop:
         run_jobs(jobs(2, kill_at=2), tmp_path, quiet=True)

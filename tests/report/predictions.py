@@ -40,7 +40,7 @@ def made(
             "observed": (both, np.abs(flow * noise), about | {"long_name": "observed flow"}),
             "inflow": (both, inflow, about),
             "entered": (both, inflow, about),
-            "storage": ((*both, "cell"), storage, about),
+            "storage": ((*both, "cell"), storage, about | {"trash_cell": 0}),
             "outflow": ((*both, "outlet"), np.stack([flow, outflow[..., 0]], -1), about),
             "residual": (both, np.zeros_like(inflow), about),
             "storage_before": ("site", before.sum(-1), about),

@@ -10,7 +10,7 @@ from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.errors import Interrupted
 from mclstm.experiments.hydrology_report.costs import with_costs
-from mclstm.training.cost import commit, sessions, total
+from mclstm.training.cost import commit, sessions, spent, total
 from support.small_run import brook, brook_config
 
 
@@ -44,3 +44,11 @@ def test_a_damaged_note_is_no_reason_to_fail(tmp_path: Path) -> None:
     assert sessions(tmp_path) == []
     (tmp_path / "cost.json").write_text(json.dumps([{"cpu_seconds": 2.0}, 3]))
     assert total(tmp_path)["cpu_seconds"] == 2.0
+
+
+def test_a_damaged_note_is_not_written_over(tmp_path: Path) -> None:
+    note = tmp_path / "cost.json"
+    note.write_text("{")
+    with spent(tmp_path):
+        (tmp_path / "weights").write_text("new")
+    assert note.read_text() == "{"

@@ -33,7 +33,7 @@ def bench(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Time MC-LSTMs and LSTMs on this machine, one process a group; results are written after each."""
+    """Time MC-LSTMs and LSTMs on this machine, one process a job; results are written after each."""
     from mclstm.experiments.bench.groups import GROUPS, jobs_of
     from mclstm.experiments.bench.run import Record
     from mclstm.experiments.bench.run import bench as run

@@ -1,6 +1,7 @@
 """The command `mclstm`: one file a verb, imported only when that verb is called.
 
-Exit codes: 0; 2 for a user's mistake (one message, no traceback); 1 for a bug; 130 when interrupted.
+Exit codes: 0; 2 for a user's mistake (one message, no traceback); 1 for a bug; 130 when interrupted, 143 when
+terminated.
 """
 
 import sys

@@ -37,13 +37,17 @@ def report(
     """Compare models: runs that differ in their seed only are members of one."""
     from mclstm.experiments.hydrology_report.build import Others, build
     from mclstm.experiments.hydrology_report.write import scores, write
+    from mclstm.experiments.locks import alone
     from mclstm.report.hydrology.rows import update_results
     from mclstm.report.hydrology.table import comparison_table
+    from mclstm.training.atomic import make_folder
 
     built = build(runs, Others(benchmarks, simulations, snow, data, together or ()), split)
     written = write(built, out)
     if results is not None:
-        update_results(results, built.rows, built.claims)
+        make_folder(results.parent)
+        with alone(results.parent):  # an experiment may be adding its rows
+            update_results(results, built.rows, built.claims)
     if as_json:
         shown = {"rows": built.rows, "claims": built.claims, "notes": built.notes}
         print(json.dumps({**shown, "files": [str(path) for path in written]}, allow_nan=False))

@@ -1,1 +1,1 @@
-"""From a user's file to a checked series; nothing in here needs torch."""
+"""From a user's file to a checked series, and from that to tensors: only `windows.py` needs torch."""

@@ -64,7 +64,10 @@ def with_pet(series: xr.Dataset, tmax: str, tmin: str, latitude: float | str) ->
     if PET in series:
         raise DataError(f"the data already has a column {PET!r}. Rename it, or remove data.pet.")
     if series.attrs.get("step") not in ("D", ""):  # one row alone has no step
-        raise DataError(f"data.pet is computed for days, but the data has steps of {series.attrs['step']}.")
+        raise DataError(
+            f"data.pet is computed for days, but the data has steps of {series.attrs['step']}. "
+            "Remove data.pet, or give daily data."
+        )
     if isinstance(latitude, str) and latitude not in series:
         raise DataError(f"data.pet: the data has no attribute {latitude!r}. Give latitude in degrees north.")
     north = series[latitude].to_numpy() if isinstance(latitude, str) else np.array([latitude])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["SENTINELS", "find"]
+__all__ = ["find"]
 
 LOW = (
     -99.9,
@@ -19,7 +19,6 @@ LOW = (
     -999999.0,
 )
 HIGH = (1e20, 9.969209968386869e36, 3.4028234663852886e38)
-SENTINELS = LOW + HIGH
 
 
 def find(values: np.ndarray) -> list[float]:

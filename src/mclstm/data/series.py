@@ -61,7 +61,8 @@ def require_series(series: xr.Dataset) -> xr.Dataset:
     """Refuse a Dataset that is not in the form this module describes; returns it."""
     if not {"site", "time"} <= set(series.dims):
         raise DataError(
-            f"a series needs the dimensions site and time, this one has {sorted(map(str, series.dims))}."
+            f"a series needs the dimensions site and time, this one has {sorted(map(str, series.dims))}. "
+            "Rename its dimensions, or add the missing one."
         )
     time = pd.DatetimeIndex(series["time"].to_numpy())
     if not (time.is_monotonic_increasing and time.is_unique):

@@ -57,7 +57,10 @@ def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str])
                 "Evaluate all runs on the same sites and dates."
             )
     if not np.allclose(first["observed"], second["observed"], rtol=1e-6, equal_nan=True):
-        raise DataError(f"{names[0]} and {names[1]} were scored against different observations.")
+        raise DataError(
+            f"{names[0]} and {names[1]} were scored against different observations. "
+            "Evaluate all of them on the same data."
+        )
 
 
 def averaged(members: Sequence[xr.Dataset]) -> xr.Dataset:

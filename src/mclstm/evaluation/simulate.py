@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mclstm.data.series import covered
-from mclstm.data.windows import Tensors, span
+from mclstm.data.windows import Tensors, span, spans
 from mclstm.errors import DataError
 from mclstm.evaluation.predictions import dataset, measured
 from mclstm.models.output import Output, State
@@ -102,14 +102,9 @@ def _initial(name: str, output: Output, sites: int) -> Tensor:
 
 def _runs(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[Run]:
     """Sites grouped by the steps they cover, at most SITES together."""
-    inside = covered[:, start:after]
-    spans: dict[tuple[int, int], list[int]] = {}
-    for site in np.flatnonzero(inside.any(1)):
-        steps = np.flatnonzero(inside[site])
-        spans.setdefault((start + int(steps[0]), start + int(steps[-1]) + 1), []).append(int(site))
-    for (first, last), members in spans.items():
-        for at in range(0, len(members), SITES):
-            yield Run(np.array(members[at : at + SITES]), first, last)
+    for first, last, sites in spans(covered[:, start:after]):
+        for at in range(0, len(sites), SITES):
+            yield Run(sites[at : at + SITES], start + first, start + last)
 
 
 @torch.no_grad()

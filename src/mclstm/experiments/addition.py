@@ -179,7 +179,6 @@ def figures(options: Options, results: Mapping[str, Result], root: Path) -> Draw
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="the sum of two marked numbers of a hundred; longer sequences, larger numbers, more summands",
     models=tuple(MODELS),
     variants=tuple(VARIANTS),
     jobs=jobs,

@@ -51,7 +51,6 @@ class Experiment(NamedTuple):
     """One task of the paper."""
 
     name: str
-    about: str
     models: tuple[str, ...]  # of the paper's table, in its order
     variants: tuple[str, ...]  # others that can be asked for; kept in a file of their own
     jobs: Callable[[Options], list[Job]]

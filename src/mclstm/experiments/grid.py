@@ -14,7 +14,7 @@ from mclstm.experiments.jobs import Job, run_jobs
 from mclstm.experiments.locks import alone
 from mclstm.experiments.result_files import read
 from mclstm.experiments.run import experiment
-from mclstm.experiments.success import numbers
+from mclstm.report.entries import median_error
 from mclstm.report.tables import markdown
 from mclstm.training.atomic import make_folder, write_text_atomic
 
@@ -104,22 +104,16 @@ def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
     return record | {key: old[key] | record[key] for key in ("updates", "choice", "validation")}
 
 
-def median(values: list[float | None]) -> float:
-    """The median validation error; a seed that failed counts as infinitely bad."""
-    every = sorted(value if math.isfinite(value) else math.inf for value in numbers(values))
-    return (every[(len(every) - 1) // 2] + every[len(every) // 2]) / 2
-
-
 def best(by_rate: dict[float, list[float | None]]) -> float:
     """The rate with the lowest median; of equals the smallest rate."""
-    return min(sorted(by_rate), key=lambda rate: median(by_rate[rate]))
+    return min(sorted(by_rate), key=lambda rate: median_error(by_rate[rate]))
 
 
 def table(found: dict[str, dict[float, list[float | None]]]) -> str:
     """Median validation error by model and rate."""
     shown: dict[str, list[Any]] = {"model": list(found)}
     for rate in RATES:
-        shown[f"{rate:g}"] = [f"{median(by_rate[rate]):.3g}" for by_rate in found.values()]
+        shown[f"{rate:g}"] = [f"{median_error(by_rate[rate]):.3g}" for by_rate in found.values()]
     shown["choice"] = [f"{best(by_rate):g}" for by_rate in found.values()]
     return markdown(pd.DataFrame(shown))
 

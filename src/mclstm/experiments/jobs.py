@@ -106,6 +106,8 @@ def finished(job: Job, root: Path) -> Result | None:
             "Choose another folder with --out, or remove this one."
         )
     kept = read(folder / "result.json")
+    if kept is not None and not {"goal", "result"} <= set(kept):
+        raise CheckpointError(f"{folder / 'result.json'} is no result of a job. Restore it, or remove it.")
     if kept is None or kept["goal"] < job.goal:
         return None
     if kept["goal"] > job.goal:

@@ -179,7 +179,6 @@ def redrawn(found: Sequence[Row], reading: Mapping[str, Any]) -> dict[str, Figur
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="sums over ten steps between two subsets of ten inputs, tested over a hundred steps",
     models=tuple(RECURRENT),
     variants=tuple(RECURRENT_VARIANTS),
     jobs=jobs,

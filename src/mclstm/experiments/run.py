@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options, require_heard
@@ -17,9 +16,9 @@ from mclstm.experiments.locks import alone
 from mclstm.experiments.reading import contradicted
 from mclstm.experiments.result_files import TRIVIAL, held, read, require_no_loss, write
 from mclstm.report.arithmetic import claims_table
+from mclstm.report.figures import save
 from mclstm.report.results import Row, as_much, extents
-from mclstm.report.style import rendered
-from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
+from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.journal import without_nan
 
 __all__ = ["EXPERIMENTS", "Made", "experiment", "run"]
@@ -91,7 +90,10 @@ def run(
     found = {name: one for name, one in found.items() if not contradicted(name, one, every)}
     reading = readings(place / f"{options.protocol}-reading.json", found, others)
     figures |= asked.redrawn(every, reading)
-    drawn = save(figures, kept / name if kept else folder, options.protocol)
+    home = kept / name if kept else folder
+    drawn = [
+        path for of, figure in figures.items() for path in save(figure, home, f"{options.protocol}-{of}")
+    ]
     return Made(folder, tables(asked, folder, files, not_written(rows, every)), files, drawn)
 
 
@@ -115,16 +117,6 @@ def readings(path: Path, found: Mapping[str, Any], others: bool) -> dict[str, An
         whole = ((read(path) or {}) if others else {}) | dict(found)
         write_text_atomic(path, json.dumps(without_nan(whole), indent=1, allow_nan=False) + "\n")
     return whole
-
-
-def save(figures: Mapping[str, Figure], folder: Path, protocol: str) -> list[Path]:
-    """The figures as files, each in two forms."""
-    drawn = []
-    for title, figure in figures.items():
-        for form in ("svg", "png"):
-            drawn.append(folder / f"{protocol}-{title}.{form}")
-            write_bytes_atomic(drawn[-1], rendered(figure, form))
-    return drawn
 
 
 class Clock:

@@ -126,7 +126,6 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="an operation between two subsets of a hundred numbers from 1 to 2, tested from 2 to 6",
     models=tuple(STATIC),
     variants=(),
     jobs=jobs,

@@ -63,7 +63,7 @@ NORMALISERS: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
 
 
 def normalise(z: Tensor, kind: str, fallback: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Turn logits into rows that sum to one: the only place where mass conservation is decided.
+    """Turn logits into rows that sum to one: where the reference decides that mass is conserved.
 
     z: (..., N, K) logits · fallback: (N, K) or (K,), a row for each row without a positive entry ·
     mask: (N, K) bool, False where a transfer is forbidden (its share is exactly 0) · result: (..., N, K)

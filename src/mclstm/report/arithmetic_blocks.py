@@ -17,6 +17,7 @@ from mclstm.report.arithmetic import (
     success_table,
     success_tables,
 )
+from mclstm.report.entries import median_error
 from mclstm.report.forms import forms_table
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
 from mclstm.report.results import Row
@@ -153,16 +154,10 @@ def rates(root: Path, task: str) -> str:
     every = list(next(iter(found["validation"].values())))
     shown: dict[str, list[Any]] = {"model": list(found["choice"])}
     for rate in every:
-        shown[rate] = [middle(found["validation"][model][rate]) for model in found["choice"]]
+        shown[rate] = [f"{median_error(found['validation'][model][rate]):.3g}" for model in found["choice"]]
     shown["choice"] = [f"{rate:g}" for rate in found["choice"].values()]
     seeds = found["seeds"][1]
     return f"{markdown(pd.DataFrame(shown))}\n\nMedian validation error of {seeds} seeds that no table uses."
-
-
-def middle(values: Sequence[float | None]) -> str:
-    """The median of validation errors, of which null is infinite."""
-    every = sorted(float("inf") if value is None else value for value in values)
-    return f"{(every[(len(every) - 1) // 2] + every[len(every) // 2]) / 2:.3g}"
 
 
 ARITHMETIC: dict[str, Callable[[Path], str]] = {

@@ -9,7 +9,19 @@ from mclstm.report.results import Row
 from mclstm.report.tables import NOTHING
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["Cells", "budget", "count", "infinite", "known", "mean", "middle", "rate", "spread", "updates"]
+__all__ = [
+    "Cells",
+    "budget",
+    "count",
+    "infinite",
+    "known",
+    "mean",
+    "median_error",
+    "middle",
+    "rate",
+    "spread",
+    "updates",
+]
 
 Cells = Mapping[tuple[str, str, str], Row]  # (model, setting, metric)
 
@@ -59,6 +71,16 @@ def middle(item: Row | None) -> str:
     low, value, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
     alone = len(values) == 1  # which has no spread to show
     return f"{value:.2g}" if alone else spread({**found, "value": value, "low": low, "high": high})
+
+
+def median_error(values: Sequence[float | None]) -> float:
+    """The median of errors, of which a missing or infinite one is infinitely bad.
+
+    >>> median_error([3.0, None, 1.0]), median_error([1.0, None])
+    (3.0, inf)
+    """
+    every = [math.inf if value is None or not math.isfinite(value) else value for value in values]
+    return float(np.median(every))
 
 
 def count(item: Row | None) -> str:

@@ -9,7 +9,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from mclstm.data.slug import site_files, slug
-from mclstm.errors import StorageError
 from mclstm.evaluation.tables import score_table
 from mclstm.report.cells import cell_states
 from mclstm.report.duration import flow_duration
@@ -18,9 +17,9 @@ from mclstm.report.learning import learning_curve
 from mclstm.report.scatter import scatter
 from mclstm.report.series import SiteSeries, site_series, targets
 from mclstm.report.style import rendered
-from mclstm.training.atomic import write_bytes_atomic
+from mclstm.training.atomic import make_folder, write_bytes_atomic
 
-__all__ = ["FIGURES", "save_figures", "telling_sites"]
+__all__ = ["FIGURES", "save", "save_figures", "telling_sites"]
 
 # Each takes (predictions, site, target).
 FIGURES: dict[str, Callable[[xr.Dataset, str, str], Figure]] = {
@@ -49,7 +48,8 @@ def save_figures(
     predictions: what `simulate` gives · records: what `journal.read` gives, may be empty. Without `sites`
     the best, the median and the worst are drawn. A figure that would be empty is left out.
     """
-    target = made(Path(folder) / "figures")
+    target = Path(folder) / "figures"
+    make_folder(target)
     written: list[Path] = []
     for name, figure in drawn(predictions, telling_sites(predictions) if sites is None else sites):
         written += save(figure, target, name)
@@ -86,17 +86,8 @@ def drawn(predictions: xr.Dataset, sites: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """A figure as files, in each form."""
     paths = [folder / f"{name}.{form}" for form in FORMS]
     for path, form in zip(paths, FORMS, strict=True):
         write_bytes_atomic(path, rendered(figure, form))
     return paths
-
-
-def made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"Cannot make the folder {folder}: {error.strerror or error}. Choose one you may write to."
-        ) from error
-    return folder

@@ -31,7 +31,6 @@ class Stores(NamedTuple):
 class SiteSeries(NamedTuple):
     """One site and one target; NaN where there is nothing."""
 
-    site: str
     target: str
     days: Floats  # (T,) dates as matplotlib counts them
     simulated: Floats  # (T,)
@@ -88,7 +87,6 @@ def site_series(predictions: xr.Dataset, site: str, target: str = "") -> SiteSer
     steps = pd.DatetimeIndex(here["time"].to_numpy())
     unit = str(here["inflow"].attrs.get("units", ""))
     return SiteSeries(
-        site=site,
         target=target or str(simulated.attrs.get("long_name", "")).removeprefix("simulated ") or "flow",
         days=date2num(steps.to_numpy()),  # type: ignore[no-untyped-call]
         simulated=simulated.to_numpy().astype(np.float64),
@@ -117,18 +115,11 @@ def stores_of(here: xr.Dataset) -> Stores:
     storage, outflow = (here[name].to_numpy().astype(np.float64) for name in ("storage", "outflow"))
     entered = here["entered"].to_numpy().astype(np.float64)
     before = float(here["storage_before"])
-    known = np.flatnonzero(np.isfinite(entered))
-    if not np.isfinite(before) and known.size:
-        # The site begins inside the period: what it began with follows from its first step.
-        first = known[0]
-        before = float(storage[first].sum() + outflow[first].sum() - entered[first])
     outlets = [str(name) for name in here["outlet"].to_numpy()]
-    return Stores(before, entered, storage, outflow, outlets, trash_cell(here, outlets))
+    return Stores(before, entered, storage, outflow, outlets, trash_cell(here))
 
 
-def trash_cell(here: xr.Dataset, outlets: list[str]) -> int | None:
-    """The cell whose outflow no target counts: as the predictions say, else cell 0 where trash leaves."""
-    if "trash_cell" in here["storage"].attrs:
-        cell = int(here["storage"].attrs["trash_cell"])
-        return cell if cell >= 0 else None
-    return 0 if "trash" in outlets else None
+def trash_cell(here: xr.Dataset) -> int | None:
+    """The cell whose outflow no target counts, as the predictions say."""
+    cell = int(here["storage"].attrs["trash_cell"])
+    return cell if cell >= 0 else None

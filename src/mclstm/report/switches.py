@@ -24,10 +24,10 @@ CONCERNED: dict[str, tuple[tuple[str, ...], str]] = {
 def differences(root: Path, task: str) -> str:
     """The switches between the protocols that concern a task; `root` is what every block takes."""
     begin, end = CONCERNED[task]
-    concerned = {n: s for n, s in SWITCHES.items() if n.startswith(begin) or n.endswith(end)}
+    concerned = {n: why for n, why in SWITCHES.items() if n.startswith(begin) or n.endswith(end)}
     shown = {
         "switch": list(concerned),
-        "when it is on, as in the published code": [switch.why for switch in concerned.values()],
+        "when it is on, as in the published code": list(concerned.values()),
     }
     return markdown(pd.DataFrame(shown))
 

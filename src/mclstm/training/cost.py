@@ -32,7 +32,7 @@ def spent(folder: Path) -> Iterator[None]:
     """
     with suppress(OSError):
         RESET.write_text("5")
-    known, saved, code = sessions(folder), _saved(folder), running_commit()
+    known, saved, code = sessions(folder), _saved(folder), commit()
     wall, cpu = time.monotonic(), time.process_time()
     try:
         yield
@@ -45,8 +45,10 @@ def spent(folder: Path) -> Iterator[None]:
                 "peak_mb": peak_mb(),
             }
             text = json.dumps([*known, session], indent=1) + "\n"
-            with suppress(StorageError):  # a note of the run, whose own failure is the better message
-                write_text_atomic(folder / FILE, text)
+            file = folder / FILE
+            if known or not file.exists():  # one that cannot be read is left for whoever can
+                with suppress(StorageError):  # a note of the run, whose own failure is the better message
+                    write_text_atomic(file, text)
 
 
 def sessions(folder: Path) -> list[dict[str, Any]]:
@@ -86,20 +88,18 @@ def peak_mb() -> float | None:
         return None
 
 
+@cache
 def commit() -> str:
-    """The commit of the checkout the program runs in, or "unknown" outside one."""
+    """The commit of the checkout this process runs in, or "unknown" outside one; asked once.
+
+    Ask early: the checkout may be at another one when the work is done.
+    """
     try:
         words = ["git", "rev-parse", "--short", "HEAD"]
         shown = subprocess.run(words, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return shown.stdout.strip()
-
-
-@cache
-def running_commit() -> str:
-    """The commit of the code this process has loaded, asked once: it may be another one later."""
-    return commit()
 
 
 def _saved(folder: Path) -> int:

@@ -33,7 +33,8 @@ class Given:
         value: Any = next((item for item in found if item is not None), [])
         if isinstance(value, dict):
             raise ConfigError(
-                f"{self.where}, {keys[0]}: several frequencies cannot be trained together here."
+                f"{self.where}, {keys[0]}: several frequencies cannot be trained together here. "
+                "Give the names of one."
             )
         flat = [value] if isinstance(value, str) else value
         if not isinstance(flat, list) or not all(isinstance(name, str) for name in flat):
@@ -52,18 +53,22 @@ def day(value: Any, where: Path) -> str:
     try:
         return datetime.strptime(str(value), "%d/%m/%Y").date().isoformat()
     except ValueError:
-        raise ConfigError(f"{where}: {str(value)[:40]!r} is no date of the form DD/MM/YYYY.") from None
+        raise ConfigError(
+            f"{where}: {str(value)[:40]!r} is no date of the form DD/MM/YYYY. Correct it."
+        ) from None
 
 
-def rates(value: Any) -> tuple[Any, dict[int, Any]]:
+def rates(value: Any, where: Path) -> tuple[Any, dict[int, Any]]:
     """The first learning rate and the later ones by epoch; epochs count from 1 there and from 0 here.
 
-    >>> rates({"0": 0.01, "20": 0.005})
+    >>> rates({"0": 0.01, "20": 0.005}, Path("config.yml"))
     (0.01, {19: 0.005})
     """
     if not isinstance(value, dict):
         return value, {}
     steps = {int(epoch): rate for epoch, rate in value.items() if str(epoch).isdigit()}
     if 0 not in steps or len(steps) != len(value):
-        raise ConfigError("learning_rate must be a number, or numbers by epoch of which the first is 0.")
+        raise ConfigError(
+            f"{where}, learning_rate is neither a number nor numbers by epoch, the first at 0. Correct it."
+        )
     return steps[0], {epoch - 1: rate for epoch, rate in sorted(steps.items()) if epoch > 0}

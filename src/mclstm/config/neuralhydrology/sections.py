@@ -28,7 +28,8 @@ def data_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
     products = given.names("forcings")
     if dataset == "camels_us" and len(products) > 1:
         raise ConfigError(
-            f"{given.where}: only one of the forcings {listed(products)} can be used at a time."
+            f"{given.where}: only one of the forcings {listed(products)} can be used at a time. "
+            "Leave the others out."
         )
     dynamic, mass = given.names("dynamic_inputs"), given.names("mass_inputs")
     columns = {
@@ -79,7 +80,9 @@ def periods_of(given: Given) -> dict[str, list[str]]:
     for split in SPLITS:
         ends = [given.take(f"{split}_{end}_date") for end in ("start", "end")]
         if any(isinstance(end, list) and len(end) > 1 for end in ends):
-            raise ConfigError(f"{given.where}: {split} has several periods, and only one can be given here.")
+            raise ConfigError(
+                f"{given.where}: {split} has several periods, and only one can be given here. Choose one."
+            )
         dates = [
             day(end[0] if isinstance(end, list) else end, given.where) for end in ends if end is not None
         ]
@@ -99,7 +102,7 @@ def model_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
         head, activation = given.take("head", "regression"), given.take("output_activation", "linear")
         if str(head).lower() != "regression" or str(activation).lower() != "linear":
             raise ConfigError(f"{given.where}: the LSTM here predicts by a linear regression, not by head "
-                              f"{head!r} with activation {activation!r}.")  # fmt: skip
+                              f"{head!r} with activation {activation!r}. Leave both out.")  # fmt: skip
         start = {"hidden_size": size, "forget_bias": float(bias or 0.0)}
         return {"name": "lstm", **start, "dropout": given.take("output_dropout", 0.0)}
     changed["model.state_norm"] = (
@@ -116,12 +119,12 @@ def model_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
 def training_of(given: Given, changed: dict[str, str]) -> dict[str, Any]:
     length, last = given.need("seq_length"), given.take("predict_last_n", 1)
     if not isinstance(length, int) or not isinstance(last, int):
-        raise ConfigError(f"{given.where}: seq_length and predict_last_n must be whole numbers.")
+        raise ConfigError(f"{given.where}: seq_length or predict_last_n is no whole number. Correct it.")
     loss, optimiser = str(given.take("loss", "mse")), str(given.take("optimizer", "adam"))
     if loss.lower() not in LOSSES or optimiser.lower() != "adam":
         raise ConfigError(f"{given.where}: loss {loss!r} with optimizer {optimiser!r} are not known here. "
                           "Choose MSE or NSE, and Adam.")  # fmt: skip
-    rate, schedule = rates(given.take("learning_rate", 0.001))
+    rate, schedule = rates(given.take("learning_rate", 0.001), given.where)
     training: dict[str, Any] = {
         "scheme": "last" if last == 1 else "sequence", "length": length, "stride": 1,
         "batch_size": given.need("batch_size"), "epochs": given.need("epochs"), "learning_rate": rate,

@@ -31,5 +31,7 @@ def read(file: str, where: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise ConfigError(f"{where} names the basin file {file}, which cannot be read: {reason}.") from None
+        raise ConfigError(
+            f"{where} names the basin file {file}, which cannot be read: {reason}. Correct its path."
+        ) from None
     return [line.strip() for line in lines if line.strip()]

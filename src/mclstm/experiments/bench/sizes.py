@@ -36,7 +36,6 @@ class Sweep(NamedTuple):
 class Scale(NamedTuple):
     """Every size a bench needs."""
 
-    profile: str
     paper: Sizes
     long_steps: int  # T at which memory is measured again
     members: tuple[int, ...]
@@ -79,7 +78,6 @@ def doubled(first: int, last: int) -> tuple[int, ...]:
 
 
 FULL = Scale(
-    profile="paper",
     paper=Sizes(256, 365, 1, 3, 27, 64),
     long_steps=4 * 365,
     members=(10, 100),
@@ -99,7 +97,6 @@ FULL = Scale(
 )
 
 QUICK = FULL._replace(
-    profile="quick",
     paper=Sizes(64, 90, 1, 3, 27, 64),
     long_steps=4 * 90,
     single=tuple(Sizes(1, 90, 1, 3, 27, K) for K in (8, 32, 128)),
@@ -116,7 +113,6 @@ QUICK = FULL._replace(
 )
 
 TINY = Scale(
-    profile="tiny",
     paper=Sizes(3, 5, 1, 2, 2, 4),
     long_steps=10,
     members=(2, 3),

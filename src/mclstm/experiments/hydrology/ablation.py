@@ -199,7 +199,6 @@ def by_basin(row: Row) -> Table:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="an MC-LSTM of which one part does not conserve mass, on five basins",
     models=tuple(CONFIGURATIONS),
     variants=(),
     jobs=jobs,

@@ -101,7 +101,6 @@ def with_ensembles(models: Sequence[str]) -> tuple[str, ...]:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="daily runoff of basins in the USA from precipitation, temperature, radiation and humidity",
     models=with_ensembles(tuple(MODELS)),
     variants=with_ensembles(tuple(EXTRA)),
     jobs=jobs,

@@ -110,7 +110,6 @@ def median(scores: Sequence[float | None]) -> float:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="the variants of the hydrology appendix side by side on thirty basins",
     models=tuple(VARIANTS),
     variants=(),
     jobs=jobs,

@@ -155,7 +155,6 @@ def redrawn(found: Sequence[Row], reading: Mapping[str, object]) -> dict[str, Fi
 
 EXPERIMENT = Experiment(
     name=NAME,
-    about="the sum of a sequence of handwritten digits, learned from tens, tested on up to a thousand",
     models=tuple(RECIPES),
     variants=(),
     jobs=jobs,

@@ -142,10 +142,14 @@ def _key(row: Row) -> tuple[str, str, str]:
     return row["model"], row["setting"], row["metric"]
 
 
-def update_results(path: Path, rows: Sequence[Row], claims: Sequence[Row], profile: str = "paper") -> None:
-    """Add rows and claims to results/hydrology/<protocol>.json, which is made where it does not exist."""
+def update_results(path: Path, rows: Sequence[Row], claims: Sequence[Row]) -> None:
+    """Add rows and claims to a result file, which is made where it does not exist; the caller is alone there.
+
+    path: results/hydrology/<protocol>.json; any other name is of the stated protocol
+    """
     if not path.is_file():
-        save_results(path, "hydrology", profile, [], 0.0)
+        protocol = "published" if path.stem == "published" else "stated"
+        save_results(path, "hydrology", "paper", [], 0.0, protocol=protocol)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         full = merged(content, rows, claims)
