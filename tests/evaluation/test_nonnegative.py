@@ -12,10 +12,10 @@ import yaml
 
 from mclstm import configured, pipeline
 from mclstm.config import check_config, load_config
+from mclstm.config.members import essence
 from mclstm.evaluation.ensemble import averaged, read_flows, scored
 from mclstm.evaluation.nonnegative import MARK, nonnegative
 from mclstm.evaluation.tables import score_table
-from mclstm.experiments.hydrology_report.runs import essence
 from mclstm.prediction import predict
 from mclstm.training.state import load_weights, save_weights
 from support.small_run import brook, brook_config

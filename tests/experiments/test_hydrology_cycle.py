@@ -12,10 +12,10 @@ import xarray as xr
 from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import check_config
+from mclstm.config.members import found
 from mclstm.data.land import read_land
 from mclstm.evaluation.ensemble import read_flows, read_outlet
 from mclstm.experiments.hydrology_report.cycle import cycles_of, loss_of
-from mclstm.experiments.hydrology_report.runs import found
 from mclstm.report.hydrology.blocks import FOLDER, HYDROLOGY
 from support.small_run import brook, brook_config, brooks
 

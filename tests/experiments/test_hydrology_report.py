@@ -14,10 +14,11 @@ import yaml
 from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import check_config
+from mclstm.config.members import found
 from mclstm.errors import ConfigError
 from mclstm.evaluation.metrics import METRICS, nse
 from mclstm.experiments.hydrology_report.build import Others, build
-from mclstm.experiments.hydrology_report.runs import found, grouped, joined
+from mclstm.experiments.hydrology_report.runs import grouped, joined
 from mclstm.experiments.hydrology_report.sites import periods_of
 from support.shared_data import camels_us, shared
 from support.small_run import brook_config, brooks, trained

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from mclstm.config import Config
+from mclstm.config.members import FREE, conserving
 from mclstm.data.readers import UNITS
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
 from mclstm.evaluation.ensemble import read_flows, require_alike, scored
-from mclstm.experiments.hydrology_report.runs import conserving
 from mclstm.packing.layout import FORMAT
 from mclstm.packing.members import Member
 from mclstm.training.journal import without_nan
@@ -22,7 +22,7 @@ __all__ = ["described"]
 # What a config says of the model; the rest of its section describes files on somebody's machine.
 KEPT = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_mass", "missing_aux")
 LATER = ("antecedent",)
-OWN = {"model": ("backend",), "training": ("seed", "threads", "checkpoint_every")}
+OWN = {section: keys for section, keys in FREE.items() if section != "data"}
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 
 

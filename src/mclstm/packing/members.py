@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from mclstm.config.members import Run, difference, essence, found, require_seeds
 from mclstm.configured import Opened, open_run
 from mclstm.data.manifest import step_in, units_in
 from mclstm.errors import CheckpointError, ConfigError, DataError
-from mclstm.experiments.hydrology_report.runs import Run, difference, essence, found, require_seeds
 from mclstm.training.state import Progress, load_weights, read_progress
 
 __all__ = ["Member", "members_of"]

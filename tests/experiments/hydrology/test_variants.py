@@ -12,11 +12,11 @@ import torch
 from mclstm import configured
 from mclstm.cli.main import main
 from mclstm.config import check_config
+from mclstm.config.members import conserving
 from mclstm.data.scaling import Moment
 from mclstm.data.windows import Batch
 from mclstm.experiments.experiment import Options
 from mclstm.experiments.hydrology import ablation, variants
-from mclstm.experiments.hydrology_report.runs import conserving
 from mclstm.ops.ledger import ledger
 from mclstm.report.results import Row
 from mclstm.training.update import one_update

@@ -11,9 +11,9 @@ import xarray as xr
 
 from mclstm import pipeline
 from mclstm.config import Config, check_config, load_config
+from mclstm.config.members import conserving, difference, essence
 from mclstm.errors import ConfigError, TrainingError
 from mclstm.evaluation.metrics import score
-from mclstm.experiments.hydrology_report.runs import conserving, difference, essence
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.watch import Watch
 from mclstm.training.folder import RunFolder

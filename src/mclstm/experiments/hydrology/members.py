@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mclstm.config import load_config
+from mclstm.config.members import conserving
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.evaluation.ensemble import read_flows, require_alike, scored
 from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.member import learn
 from mclstm.experiments.hydrology.settings import EXTRA, MODELS, SCALES, config_of, scheme_of
 from mclstm.experiments.hydrology_report.costs import with_costs
-from mclstm.experiments.hydrology_report.runs import PREFIX, conserving
+from mclstm.experiments.hydrology_report.runs import PREFIX
 from mclstm.experiments.jobs import Job, Result
 from mclstm.report.hydrology.paper import is_papers_setting
 from mclstm.report.hydrology.rows import rows_of

@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
+from mclstm.config.members import found
 from mclstm.data.land import read_land, series_of
 from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import benchmarks
@@ -16,7 +17,7 @@ from mclstm.evaluation.simulations import simulations
 from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.cycle import cycles_of, together
 from mclstm.experiments.hydrology_report.groups import Group, balances, closed, groups_of
-from mclstm.experiments.hydrology_report.runs import evaluated, found, grouped, joined
+from mclstm.experiments.hydrology_report.runs import evaluated, grouped, joined
 from mclstm.experiments.hydrology_report.sites import PET, attributes
 from mclstm.experiments.hydrology_report.snow import Snow, snow_of, snow_rows
 from mclstm.explain.balance import long_term

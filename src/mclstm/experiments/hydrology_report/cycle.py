@@ -8,9 +8,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from mclstm.config import Config
+from mclstm.config.members import Run
 from mclstm.data.guess import listed
 from mclstm.evaluation.ensemble import read_outlet
-from mclstm.experiments.hydrology_report.runs import Run
 from mclstm.explain.cycle import annual_cycle, compare
 from mclstm.models.mass import EVAPOTRANSPIRATION
 from mclstm.report.hydrology.cycle import METRICS, cycle_figure

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import xarray as xr
 
+from mclstm.config.members import Run, conserving
 from mclstm.evaluation.comparison import Scored
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
-from mclstm.experiments.hydrology_report.runs import Run, conserving
 from mclstm.explain.balance import mean_balance, water_balance
 
 __all__ = ["Group", "balances", "closed", "groups_of"]

@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
+from mclstm.config.members import Run
 from mclstm.data.guess import listed
 from mclstm.errors import DataError
-from mclstm.experiments.hydrology_report.runs import Run
 from mclstm.experiments.hydrology_report.sites import choosing_split, periods_of
 from mclstm.explain.response import by_month, by_temperature
 from mclstm.explain.snow import Period, SnowSum, calendar, cell_correlations, snow_sums
