@@ -12,9 +12,9 @@ from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options, require_heard
 from mclstm.experiments.jobs import Job, run_jobs
 from mclstm.experiments.locks import alone
-from mclstm.experiments.result_files import read
 from mclstm.experiments.run import experiment
 from mclstm.report.entries import median_error
+from mclstm.report.results import read_results
 from mclstm.report.tables import markdown
 from mclstm.training.atomic import make_folder, write_text_atomic
 
@@ -42,7 +42,7 @@ def choose(
         "profile": options.profile,
         "seeds": [FIRST_SEED, options.seeds],
     }
-    require_alike(path, read(path), about)  # before hours of training, and again when they are over
+    require_alike(path, read_results(path), about)  # before hours of training, and again when they are over
     tried = trials(asked, options)
     jobs = [job._replace(name=where) for where, (_, _, job) in tried.items()]
     results = run_jobs(jobs, folder / "grid", workers=workers, quiet=quiet)
@@ -97,7 +97,7 @@ def require_alike(path: Path, old: Mapping[str, Any] | None, about: Mapping[str,
 
 def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
     """A record with what an earlier command chose for other models."""
-    old = read(path)
+    old = read_results(path)
     require_alike(path, old, record)
     if old is None:
         return record

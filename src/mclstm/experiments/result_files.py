@@ -1,20 +1,19 @@
 """The result files of an experiment: what they hold already, what a command may replace, who writes."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mclstm.errors import CheckpointError, ConfigError
+from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options
 from mclstm.experiments.jobs import Job
 from mclstm.experiments.locks import alone
-from mclstm.report.results import Row, merged, save_results
+from mclstm.report.results import Row, merged, read_results, save_results
 from mclstm.tasks.subsets import OPERATIONS
 from mclstm.training.atomic import make_folder
 from mclstm.training.cost import total
 
-__all__ = ["TRIVIAL", "held", "read", "require_no_loss", "write"]
+__all__ = ["TRIVIAL", "held", "require_no_loss", "write"]
 
 TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 Content = dict[str, Any]
@@ -28,7 +27,7 @@ def paths(place: Path, asked: Experiment, options: Options) -> dict[Path, tuple[
 
 def held(place: Path, asked: Experiment, options: Options) -> dict[Path, Content]:
     """What the files hold, of those that are there."""
-    found = {path: read(path) for path in paths(place, asked, options)}
+    found = {path: read_results(path) for path in paths(place, asked, options)}
     return {path: content for path, content in found.items() if content is not None}
 
 
@@ -94,7 +93,7 @@ def saved(
     path: Path, asked: Experiment, options: Options, rows: Sequence[Row], seconds: float, partial: bool
 ) -> Content:
     """Put rows into a result file, in the order of the table; claims are made anew of all rows in it."""
-    old = read(path)
+    old = read_results(path)
     if old is not None and old.get("profile") != options.profile:
         old = None  # a quick look and the paper's scale do not share a table
     every = merged(old["rows"] if old else [], rows, careful=partial or options.profile == "paper")
@@ -161,14 +160,3 @@ def model_of(job: str, models: Sequence[str]) -> str:
     ('mclstm-tuned', '')
     """
     return max((model for model in models if f"/{model}" in f"/{job}"), key=len, default="")
-
-
-def read(path: Path) -> Content | None:
-    """The content of a result file, None if it is not there."""
-    if not path.exists():
-        return None
-    try:
-        content: Content = json.loads(path.read_text())
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}. Restore it, or remove it.") from error
-    return content

@@ -14,10 +14,10 @@ from mclstm.experiments.experiment import Experiment, Options, require_heard
 from mclstm.experiments.jobs import Job, Result, kept_results, run_jobs
 from mclstm.experiments.locks import alone
 from mclstm.experiments.reading import contradicted
-from mclstm.experiments.result_files import TRIVIAL, held, read, require_no_loss, write
+from mclstm.experiments.result_files import TRIVIAL, held, require_no_loss, write
 from mclstm.report.arithmetic import claims_table
 from mclstm.report.figures import save
-from mclstm.report.results import Row, as_much, extents
+from mclstm.report.results import Row, as_much, extents, read_results
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.journal import without_nan
 
@@ -114,7 +114,7 @@ def readings(path: Path, found: Mapping[str, Any], others: bool) -> dict[str, An
     if not found:
         return {}
     with alone(path.parent):
-        whole = ((read(path) or {}) if others else {}) | dict(found)
+        whole = ((read_results(path) or {}) if others else {}) | dict(found)
         write_text_atomic(path, json.dumps(without_nan(whole), indent=1, allow_nan=False) + "\n")
     return whole
 

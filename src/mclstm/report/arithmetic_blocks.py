@@ -1,6 +1,5 @@
 """Blocks of the pages about neural arithmetic: the paper's tables, ours by protocol."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from mclstm.report.arithmetic import (
 from mclstm.report.entries import median_error
 from mclstm.report.forms import forms_table
 from mclstm.report.paper import ADDITION, RECURRENT, STATIC
-from mclstm.report.results import Row
+from mclstm.report.results import Row, read_results
 from mclstm.report.tables import markdown
 
 __all__ = ["ARITHMETIC"]
@@ -30,9 +29,7 @@ TASKS = {"addition": ADDITION, "recurrent-arithmetic": RECURRENT, "static-arithm
 
 
 def read(root: Path, task: str, file: str) -> dict[str, Any] | None:
-    path = root / "results" / task / f"{file}.json"
-    content: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
-    return content
+    return read_results(root / "results" / task / f"{file}.json")
 
 
 def missing(task: str, protocol: str, more: str = "") -> str:

@@ -1,6 +1,5 @@
 """Success over the length of a sequence: the tables and the figure of the MNIST sum."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from mclstm.evaluation.references import FEWEST, passing_chance
 from mclstm.report.arithmetic import claims_table, not_run
 from mclstm.report.arithmetic_blocks import missing
 from mclstm.report.entries import budget, count, infinite, rate, spread
-from mclstm.report.results import Row
+from mclstm.report.results import Row, read_results
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
 from mclstm.report.tables import NOTHING, markdown
 from mclstm.tasks.protocols import Protocol, switched
@@ -95,8 +94,7 @@ def curve(axes: Axes, model: str, found: Mapping[int, Row], lengths: Sequence[in
 
 def kept(root: Path, protocol: Protocol) -> dict[str, Any] | None:
     """The result file of a protocol, None as long as there is none in which somebody can have succeeded."""
-    path = root / "results" / "mnist-sum" / f"{protocol}.json"
-    content: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    content = read_results(root / "results" / "mnist-sum" / f"{protocol}.json")
     return content if content is not None and references(content["rows"]) else None
 
 

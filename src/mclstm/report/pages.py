@@ -3,7 +3,6 @@
 Run with `make docs`; a test fails when a page and its results differ.
 """
 
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 from mclstm.report.arithmetic_blocks import ARITHMETIC
 from mclstm.report.hydrology.blocks import HYDROLOGY
 from mclstm.report.lengths import length_page, length_svg
+from mclstm.report.results import read_results
 from mclstm.report.runtime import page as runtime
 from mclstm.report.summary import summary
 from mclstm.report.switches import DIFFERENCES
@@ -24,7 +24,9 @@ RESULTS = Path("results")
 
 
 def _read(root: Path, name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((root / RESULTS / name).read_text())
+    """A record that every checkout has."""
+    content = read_results(root / RESULTS / name)
+    assert content is not None, f"{name} is missing"
     return content
 
 

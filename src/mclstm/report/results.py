@@ -8,13 +8,25 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mclstm.errors import CheckpointError
 from mclstm.evaluation.statistics import Interval
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import commit
 from mclstm.training.folder import environment
 from mclstm.training.journal import without_nan
 
-__all__ = ["Claim", "Row", "as_much", "claim", "extents", "interval_row", "merged", "row", "save_results"]
+__all__ = [
+    "Claim",
+    "Row",
+    "as_much",
+    "claim",
+    "extents",
+    "interval_row",
+    "merged",
+    "read_results",
+    "row",
+    "save_results",
+]
 
 Row = dict[str, Any]
 Claim = dict[str, Any]
@@ -129,6 +141,17 @@ def as_much(new: Extent, old: Extent) -> bool:
 def cell(item: Row) -> tuple[str, str]:
     """What a row is about: its model and setting."""
     return item["model"], item["setting"]
+
+
+def read_results(path: Path) -> dict[str, Any] | None:
+    """The content of a result file, None if it is not there."""
+    if not path.exists():
+        return None
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}. Restore it, or remove it.") from error
+    return content
 
 
 def save_results(

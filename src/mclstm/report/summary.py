@@ -1,6 +1,5 @@
 """The results next to the paper's, a line each: the table of the README."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import pandas as pd
 
 from mclstm.report.entries import updates
 from mclstm.report.paper import RECURRENT, STATIC
-from mclstm.report.results import Row
+from mclstm.report.results import Row, read_results
 from mclstm.report.tables import NOTHING, markdown
 
 __all__ = ["Line", "summary"]
@@ -126,8 +125,8 @@ def printed(line: Line) -> float | None:
 
 def read(folder: Path, protocol: str) -> list[Row]:
     """The rows of the paper's table and of the variants beside it, as far as they were run."""
-    paths = (folder / f"{protocol}{suffix}.json" for suffix in ("", "-variants"))
-    return [row for path in paths if path.is_file() for row in json.loads(path.read_text())["rows"]]
+    files = (read_results(folder / f"{protocol}{suffix}.json") for suffix in ("", "-variants"))
+    return [row for content in files if content is not None for row in content["rows"]]
 
 
 def found(rows: Sequence[Row], line: Line) -> Row | None:

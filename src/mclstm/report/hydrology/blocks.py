@@ -1,6 +1,5 @@
 """The hydrology blocks of the documentation, from results/hydrology/*.json."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from mclstm.report.hydrology.cycle import cycle_table
 from mclstm.report.hydrology.table import comparison_table, label
 from mclstm.report.hydrology.trials import trials_table
 from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
+from mclstm.report.results import read_results
 
 __all__ = ["HYDROLOGY"]
 
@@ -132,11 +132,7 @@ def none(name: str) -> str:
 
 def read(root: Path, name: str = "stated.json") -> dict[str, Any]:
     """A result file, or an empty one: a block of a page must not fail because nothing was measured."""
-    file = root / FOLDER / name
-    if not file.is_file():
-        return {"rows": [], "claims": []}
-    content: dict[str, Any] = json.loads(file.read_text())
-    return content
+    return read_results(root / FOLDER / name) or {"rows": [], "claims": []}
 
 
 HYDROLOGY: dict[str, Callable[[Path], str]] = {

@@ -1,11 +1,11 @@
 """A bench on the terminal, and its blocks in docs/runtime.md."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mclstm.report.results import read_results
 from mclstm.report.runtime.figure import draw
 from mclstm.report.runtime.rows import every
 from mclstm.report.runtime.tables import TABLES, judged
@@ -40,14 +40,14 @@ def whole(found: dict[str, Any]) -> str:
 
 def block(root: Path, name: str) -> str:
     """One table of the record in results/."""
-    path = root / RECORD
-    return TABLES[name](json.loads(path.read_text())) if path.exists() else NO_RECORD
+    found = read_results(root / RECORD)
+    return NO_RECORD if found is None else TABLES[name](found)
 
 
 def drawn(root: Path) -> bytes | None:
     """The figure of the record; None as long as there is none."""
-    path = root / RECORD
-    return rendered(draw(json.loads(path.read_text())), "svg") if path.exists() else None
+    found = read_results(root / RECORD)
+    return None if found is None else rendered(draw(found), "svg")
 
 
 def figure(root: Path) -> str:
