@@ -12,6 +12,7 @@ from mclstm.config import Config, load_config
 from mclstm.config.identity import defining
 from mclstm.data.antecedent import antecedent_names, with_antecedent
 from mclstm.data.evapotranspiration import PET, with_pet
+from mclstm.data.finding import respelled
 from mclstm.data.readers import read
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.data.season import SEASON, with_season
@@ -79,16 +80,17 @@ def read_series(
     """
     data, demanded = config.data, dict(trained_in or {})
     wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
-    series = read(
-        data.path, data.reader,
-        mass=data.mass, aux=data.aux, static=[*data.static, *data.only_read], target=data.target,
-        time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
-        units=data.units, convert=wanted | demanded, assume=demanded,
-        area_km2=data.area, attributes=data.attributes,
-        separator=data.separator, decimal=data.decimal, missing=data.missing_values,
-        missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
-        allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
-    )  # fmt: skip
+    with respelled("data."):
+        series = read(
+            data.path, data.reader,
+            mass=data.mass, aux=data.aux, static=[*data.static, *data.only_read], target=data.target,
+            time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
+            units=data.units, convert=wanted | demanded, assume=demanded,
+            area_km2=data.area, attributes=data.attributes,
+            separator=data.separator, decimal=data.decimal, missing=data.missing_values,
+            missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
+            allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
+        )  # fmt: skip
     series = with_antecedent(series, data.antecedent)
     series = with_season(series) if data.day_of_year else series
     series = series if data.pet is None else with_pet(series, **data.pet.model_dump())

@@ -19,6 +19,7 @@ import torch
 import xarray as xr
 from torch import nn
 
+from mclstm.data.finding import respelled
 from mclstm.data.frames import from_frames
 from mclstm.data.scaling import Moment, moments
 from mclstm.data.tables import Roles
@@ -46,7 +47,8 @@ class Fitted(NamedTuple):
     def simulate(self, frame: pd.DataFrame) -> xr.Dataset:
         """Everything the model says about a table: predictions, storage, outflow, ledger; (site, time)."""
         present = tuple(name for name in self.roles.target if name in frame)
-        series = from_frames({"site": frame}, self.roles._replace(target=present), **self.reading)
+        with respelled(""):
+            series = from_frames({"site": frame}, self.roles._replace(target=present), **self.reading)
         data = tensors(series, self.moments, torch.float32)
         return simulate(self.model, data, series, (0, len(frame)), warmup=0).predictions
 
@@ -92,7 +94,8 @@ def fit(
     roles = Roles(_names(mass), _names(aux), (), _names(target))
     reading: dict[str, Any] = {"missing_mass": missing_mass, "missing_aux": missing_aux}
     reading["allow_negative_mass"] = options.get("allow_negative_mass", False)
-    series = from_frames({"site": frame}, roles, **reading)
+    with respelled(""):
+        series = from_frames({"site": frame}, roles, **reading)
     found = moments(series)
     torch.manual_seed(seed)
     sizes = Sizes(len(roles.mass), len(roles.aux), 0, roles.target)

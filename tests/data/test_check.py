@@ -1,13 +1,17 @@
 """The data doctor finds everything in one go, and names file, site, column and date."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+import mclstm.data
+from mclstm.config import DataConfig
 from mclstm.data.check import Report, check
-from mclstm.data.finding import Finding, errors
+from mclstm.data.finding import KEYS, Finding, errors, respelled
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
 from mclstm.data.readers import read
+from mclstm.errors import DataError
 
 
 def report_on(tmp_path: Path, text: str, **options: object) -> Report:
@@ -124,3 +128,16 @@ def test_a_finding_reads_as_a_sentence() -> None:
         "error", "gap", "2 steps are missing", "Add them", "a.csv", "S", "rain", "2001-01-01", 2
     )
     assert finding.sentence() == "a.csv, site S, column rain, from 2001-01-01: 2 steps are missing. Add them."
+
+
+def test_every_option_that_a_remedy_names_is_a_key_of_a_config_too() -> None:
+    source = [path.read_text() for path in Path(mclstm.data.__path__[0]).rglob("*.py")]
+    named = {option for text in source for option in re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", text)}
+    assert named == set(KEYS)
+    assert set(KEYS.values()) <= set(DataConfig.model_fields)
+
+
+def test_words_that_are_no_options_stay_as_they_are() -> None:
+    with pytest.raises(DataError) as caught, respelled("data."):
+        raise DataError("rain--aux.csv: Sort (--time), or --unit flow=mm; --auxiliary.")
+    assert str(caught.value) == "rain--aux.csv: Sort (data.time), or data.units flow=mm; --auxiliary."

@@ -278,11 +278,22 @@ def test_negative_masses_in_a_table_are_read_where_they_are_allowed(tmp_path: Pa
 def test_holes_in_a_table_are_filled_as_declared_in_training_and_after(tmp_path: Path) -> None:
     table = brook(tmp_path).set_index("date")[:200]
     table.iloc[50:52, table.columns.get_loc("rain")] = float("nan")
-    with pytest.raises(DataError, match="missing"):
+    with pytest.raises(DataError, match="declare missing_mass zero or interpolate"):
         mclstm.fit(table, mass="rain", target="flow", **SHORT)
     river = mclstm.fit(table, mass="rain", target="flow", missing_mass="zero", **SHORT)
     dry = river.predict(table.fillna({"rain": 0.0}))
     assert river.predict(table).equals(dry)
+
+
+def test_a_remedy_for_data_of_a_config_names_its_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = brook(tmp_path)
+    table.loc[50:51, "rain"] = float("nan")
+    table.to_csv(tmp_path / "brook.csv", index=False)
+    (tmp_path / "brook.yaml").write_text(CONFIG)
+    assert main(["train", str(tmp_path / "brook.yaml"), "--out", str(tmp_path / "runs"), "--quiet"]) == 2
+    assert "declare data.missing_mass zero or interpolate" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,14 +1,35 @@
 """One thing found in a user's data: what, where, and what to do about it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from mclstm.errors import DataError, MissingColumnError
 
-__all__ = ["ABSENT", "ERROR", "WARNING", "Finding", "errors", "raise_first", "unreadable"]
+__all__ = ["ABSENT", "ERROR", "WARNING", "Finding", "errors", "raise_first", "respelled", "unreadable"]
 
 ERROR, WARNING = "error", "warning"
 ABSENT = "absent"  # the kind of a column or attribute that is not there
+
+
+# Options of `mclstm check`, in which remedies are told, and the same as keys of a config or of `fit`.
+KEYS = {
+    "--time": "time",
+    "--site": "site",
+    "--reader": "reader",
+    "--aux": "aux",
+    "--static": "static",
+    "--attributes": "attributes",
+    "--unit": "units",
+    "--separator": "separator",
+    "--decimal": "decimal",
+    "--date-format": "date_format",
+    "--missing-mass": "missing_mass",
+    "--missing-aux": "missing_aux",
+    "--missing": "missing_values",
+}
+SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])")
 
 
 class Finding(NamedTuple):
@@ -61,3 +82,21 @@ def unreadable(file: str, error: DataError) -> Finding:
     if isinstance(error, MissingColumnError):
         return Finding(ERROR, ABSENT, what, remedy, file, "", error.column)
     return Finding(ERROR, "unreadable", what, remedy, file)
+
+
+@contextmanager
+def respelled(section: str) -> Iterator[None]:
+    """Around the reading of data for whoever has no options: an error's remedy names keys instead.
+
+    section: what stands before each, such as "data."
+
+    >>> with respelled("data."):
+    ...     raise DataError("rain.csv: 3 values are missing. Declare --missing-mass zero.")
+    Traceback (most recent call last):
+    mclstm.errors.DataError: rain.csv: 3 values are missing. Declare data.missing_mass zero.
+    """
+    try:
+        yield
+    except DataError as error:
+        error.args = (SPELLED.sub(lambda found: section + KEYS[found[1]], str(error)),)
+        raise
