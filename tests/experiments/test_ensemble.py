@@ -172,7 +172,7 @@ def test_nothing_is_done_for_members_that_all_failed(tmp_path: Path) -> None:
         return model["w"].sum(1) * (math.nan if update >= 3 else 1.0)
 
     problem = training.Problem(
-        model, losses, lambda update: {"validation": model["w"].sum(1)}, lambda: None, lambda members: ""
+        model, losses, lambda update: {"validation": model["w"].sum(1)}, False, lambda members: ""
     )
     members = training.train(
         tmp_path, Stopping(tmp_path, None), 50, problem, members=2, learning_rate=0.1, evaluate_every=10

@@ -75,7 +75,7 @@ def problem(decay: Decay | None, epsilon: float = 1e-8) -> Problem:
         model,
         losses,
         lambda update: {"validation": torch.zeros(1)},
-        lambda: None,
+        False,
         lambda e: "",
         decay,
         epsilon,

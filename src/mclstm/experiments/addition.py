@@ -21,7 +21,7 @@ from mclstm.experiments.experiment import (
     other_rate,
     scale,
 )
-from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.jobs import Job, Result, finished_by
 from mclstm.experiments.restored import restored_errors
 from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, together
 from mclstm.report.arithmetic import error_tables
@@ -75,12 +75,8 @@ def jobs(options: Options) -> list[Job]:
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """Mean squared error with its interval for every model and regime, and how many runs failed."""
-    groups: dict[str, list[Job]] = {}
-    for job in jobs(options):
-        if job.name in results:
-            groups.setdefault(job.parameters["model"], []).append(job)
     made = []
-    for model, members in groups.items():
+    for (model,), members in finished_by(jobs(options), results, "model").items():
         found = together([results[job.name] for job in members])
         more = {
             "trained": members[0].goal,

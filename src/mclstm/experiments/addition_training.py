@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mclstm.baselines.regularisers import clamp_weights_
 from mclstm.experiments.addition_models import recipe
 from mclstm.experiments.arithmetic import in_parts
 from mclstm.experiments.ensemble import Ensemble
@@ -81,10 +80,10 @@ def problem(made: Recipe, protocol: Protocol, seeds: list[int], samples: Mapping
         failed = int((ensemble.failed >= 0).sum())
         return f"validation error {float(last.nanmedian()):.2g}" + (f", {failed} failed" if failed else "")
 
-    after = (lambda: clamp_weights_(network)) if made.clamped else (lambda: None)
-    return Problem(
-        network, losses, lambda update: {"validation": errors(network, held, len(seeds))}, after, note
-    )
+    def evaluate(update: int) -> dict[str, Tensor]:
+        return {"validation": errors(network, held, len(seeds))}
+
+    return Problem(network, losses, evaluate, made.clamped, note)
 
 
 class Shuffled:

@@ -6,11 +6,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from mclstm.baselines.regularisers import clamp_weights_, sparsity_error
+from mclstm.baselines.regularisers import sparsity_error
 from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, other_rate
-from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.jobs import Job, Result, finished_by
 from mclstm.experiments.native_learning import native_learning
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.outcome import at_best
@@ -62,9 +62,8 @@ def problem(
         failed = int((ensemble.failed >= 0).sum())
         return f"{solved} of {len(seeds)} seeds solved" + (f", {failed} failed" if failed else "")
 
-    after = (lambda: clamp_weights_(network)) if recipe.clamped else (lambda: None)
     advance = native_learning(network, recipe, task)
-    return Problem(network, losses, evaluate, after, note, recipe.decay, recipe.epsilon, advance)
+    return Problem(network, losses, evaluate, recipe.clamped, note, recipe.decay, recipe.epsilon, advance)
 
 
 def ahead(trains: Callable[[int, int], list[Batch]], members: int) -> Callable[[int], Batch]:
@@ -153,12 +152,8 @@ def arithmetic_rows(
     recipe: Recipes,
 ) -> list[Row]:
     """The rows of all finished jobs, blocks of seeds put together."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        if job.name in results:
-            groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
     rows = []
-    for (model, operation), members in groups.items():
+    for (model, operation), members in finished_by(jobs, results, "model", "operation").items():
         found = [results[job.name] for job in members]
         printed = paper.get(model, {}).get(operation, (None, None))
         first = members[0].parameters

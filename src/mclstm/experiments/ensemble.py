@@ -149,15 +149,10 @@ class Ensemble:
             raise CheckpointError(f"{path} is no checkpoint of an ensemble. Remove its folder.") from error
         state.put_weights(self.model, tensors)
         state.put_moments(path, self.model, self.optimiser, tensors)
-        self.best = {name: tensors[f"best.{name}"].clone() for name in self.best}
+        self.best = {name: value.clone() for name, value in state.named(tensors, "best.").items()}
         self.failed, self.best_error = tensors["members.failed"], tensors["members.best_error"]
         self._failures = bool((self.failed >= 0).any())
-        prefix = "records."
-        self.records = {
-            name.removeprefix(prefix): list(value)
-            for name, value in tensors.items()
-            if name.startswith(prefix)
-        }
+        self.records = {name: list(value) for name, value in state.named(tensors, "records.").items()}
 
 
 def rated(model: nn.Module, learning_rate: float | Mapping[str, float]) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from mclstm.training.cost import spent
 from mclstm.training.interrupt import listening
 from mclstm.training.journal import without_nan
 
-__all__ = ["Job", "Result", "kept_results", "run_jobs"]
+__all__ = ["Job", "Result", "finished_by", "kept_results", "run_jobs"]
 
 Result = dict[str, Any]
 TICK = 0.2  # seconds between two looks at the jobs elsewhere
@@ -94,6 +94,17 @@ def run_jobs(
 def kept_results(jobs: Sequence[Job], root: Path) -> dict[str, Result]:
     """The results of the jobs that have reached their goal, by name."""
     return {job.name: result for job in jobs if (result := finished(job, root)) is not None}
+
+
+def finished_by(
+    jobs: Sequence[Job], results: Mapping[str, Result], *parameters: str
+) -> dict[tuple[str, ...], list[Job]]:
+    """The finished jobs by their values of some parameters: blocks of seeds that belong together."""
+    groups: dict[tuple[str, ...], list[Job]] = {}
+    for job in jobs:
+        if job.name in results:
+            groups.setdefault(tuple(job.parameters[name] for name in parameters), []).append(job)
+    return groups
 
 
 def finished(job: Job, root: Path) -> Result | None:

@@ -13,7 +13,7 @@ from mclstm.baselines.lstm import LSTM
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty
 from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MultiplicativeMCFC
-from mclstm.nn.members import draw, uniform
+from mclstm.nn.members import draw, orthogonal, uniform
 from mclstm.tasks.protocols import Protocol, switched
 
 __all__ = [
@@ -162,8 +162,7 @@ def fix_input_gate(layer: MCLSTM, drawn: Sources) -> None:
     W, b = layer.gates.W_i, layer.gates.b_i
     with torch.no_grad():
         W.zero_()
-        for member, source in enumerate(drawn):
-            nn.init.orthogonal_(b[member], generator=source)
+    draw(b, layer.gates.members, drawn, orthogonal)
     W.requires_grad_(False)
 
 

@@ -19,7 +19,7 @@ from mclstm.experiments.arithmetic import (
 from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
 from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
 from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
-from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.jobs import Job, Result, finished_by
 from mclstm.experiments.outcome import outcome
 from mclstm.experiments.reading import as_json, learned, sentences, task_in_words, worth_reading
 from mclstm.experiments.success import beats, reaches, solves, thresholds, trivial_rows
@@ -141,12 +141,9 @@ def claims(found: Sequence[Row]) -> list[Claim]:
 
 def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
     """What the cells of one member for each operation accumulate, with its gates and redistribution."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs(options):
-        if job.parameters["model"].startswith("mclstm") and job.name in results:
-            groups.setdefault((job.parameters["model"], job.parameters["operation"]), []).append(job)
+    readable = [job for job in jobs(options) if job.parameters["model"].startswith("mclstm")]
     read: dict[str, Any] = {}
-    for (model, operation), members in groups.items():
+    for (model, operation), members in finished_by(readable, results, "model", "operation").items():
         job, member, unsolved = worth_reading(members, results, options.protocol)
         seeds = job.parameters["seeds"]
         recipe = recurrent_recipe(model, operation, options.protocol)

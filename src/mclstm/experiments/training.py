@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from mclstm.baselines.regularisers import clamp_weights_
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Decay
@@ -27,7 +28,7 @@ class Problem(NamedTuple):
     model: nn.Module
     losses: Callable[[int], Tensor]  # number of the update -> (E,); a function of it and the weights only
     evaluate: Callable[[int], dict[str, Tensor]]  # number of the update -> name: (E,), one is "validation"
-    after: Callable[[], None]  # what is done to the weights after every update, such as a clamp
+    clamped: bool  # whether weights are put back into their range after every update
     note: Callable[[Ensemble], str]  # what is shown beside the progress
     decay: Decay | None = None  # of the learning rate
     epsilon: float = 1e-8  # Adam's
@@ -97,7 +98,8 @@ def go_on(ensemble: Ensemble, problem: Problem, most: int) -> None:
     if problem.decay is not None:
         ensemble.slow_down(problem.decay.at(ensemble.update))
     ensemble.step(problem.losses(ensemble.update))
-    problem.after()
+    if problem.clamped:
+        clamp_weights_(problem.model)
 
 
 @contextmanager

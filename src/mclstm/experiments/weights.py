@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mclstm.experiments.networks import MassConserving, Recipe, sources
 from mclstm.experiments.training import CHECKPOINT
-from mclstm.training import checkpoint
+from mclstm.training import checkpoint, state
 
 __all__ = ["one_member"]
 
@@ -14,9 +14,8 @@ def one_member(
 ) -> MassConserving:
     """A network with one member: number `member` of the job in a folder, its best weights or its last."""
     tensors, _ = checkpoint.load(folder / CHECKPOINT)
-    prefix = "best." if best else "weights."
     network = recipe.build(sources([seeds[member]]))
     assert isinstance(network, MassConserving)
-    found = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    found = state.named(tensors, "best." if best else "weights.")
     network.load_state_dict({name: value[member : member + 1] for name, value in found.items()})
     return network

@@ -10,7 +10,7 @@ from mclstm.errors import CheckpointError
 from mclstm.training import checkpoint
 from mclstm.training.average import Average
 
-__all__ = ["Progress", "load_weights", "read_progress", "restore", "save", "save_weights"]
+__all__ = ["Progress", "load_weights", "named", "read_progress", "restore", "save", "save_weights"]
 
 WEIGHTS, AVERAGE = "weights.", "average."
 

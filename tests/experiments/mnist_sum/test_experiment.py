@@ -70,7 +70,7 @@ def test_the_command_makes_every_row(protocol, real, tmp_path, monkeypatch, caps
         assert rows["exact", f"length {length}", "success"]["value"] == 1.0
     # A digit's variance about the mean is about eight, and the published error is the mean over the steps.
     assert 4 < rows["constant", "length 1", "mse"]["value"] < 12
-    assert content["claims"][0]["test"] == "binomial test"
+    assert content["claims"][0]["test"].startswith("binomial test")
     assert (folder / f"{protocol}-success.png").stat().st_size > 5_000
     seeds = {job.parent.name for job in (folder / "jobs" / "reference").glob("*/result.json")}
     assert seeds == {f"seed-{seed}" for seed in range(2_000, 2_010)}

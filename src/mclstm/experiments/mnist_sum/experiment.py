@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options, at_rate, chosen, other_rate, scale
-from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.jobs import Job, Result, finished_by
 from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
 from mclstm.experiments.mnist_sum.models import RECIPES, usual_rate
 from mclstm.experiments.mnist_sum.success import (
@@ -100,10 +100,8 @@ def models(options: Options) -> list[str]:
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
     """Errors and success rates by length, of the models and of those that learn nothing."""
-    groups: dict[str, list[Job]] = {}
-    for job in jobs(options):
-        if job.name in results:
-            groups.setdefault(job.parameters["model"], []).append(job)
+    found_by = finished_by(jobs(options), results, "model")
+    groups = {model: group for (model,), group in found_by.items()}
     errors = {model: by_length([results[job.name] for job in group]) for model, group in groups.items()}
     made = []
     for model, found in errors.items():

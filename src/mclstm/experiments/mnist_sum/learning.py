@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mclstm.baselines.regularisers import clamp_weights_
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.mnist_sum.models import RATE, RECIPES, SumModel, build, usual_rate
 from mclstm.experiments.networks import sources
+from mclstm.experiments.outcome import lowest
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
 from mclstm.tasks.mnist import Digits, find_mnist, normalised, read_mnist
@@ -109,8 +109,7 @@ def sums(
     def note(members: Ensemble) -> str:
         return "validation mse " + ", ".join(f"{error:.3g}" for error in members.record("validation")[-1])
 
-    after = (lambda: clamp_weights_(network)) if recipe.clamped else (lambda: None)
-    return Problem(network, losses, evaluate, after, note)
+    return Problem(network, losses, evaluate, recipe.clamped, note)
 
 
 @torch.no_grad()
@@ -136,12 +135,10 @@ def scores(
 
 def result(members: Ensemble, test: Mapping[int, Tensor]) -> Result:
     """What is kept of a job: errors by length at the best validation, when that was, and who failed."""
-    history = members.record("validation").nan_to_num(nan=torch.inf)
-    best = history.argmin(dim=0)
     kept: dict[str, Any] = {
         "test": {str(length): error.tolist() for length, error in test.items()},
         "validation": members.best_error.tolist(),
-        "best": [members.noted[at] for at in best.tolist()],
+        "best": [members.noted[at] for at in lowest(members).tolist()],
         "failed": members.failed.tolist(),
     }
     return kept

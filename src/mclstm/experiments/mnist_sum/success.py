@@ -106,12 +106,12 @@ def more_lengths(rows: Sequence[Row], model: str, rival: str) -> list[Claim]:
     in 10, two-sided.
     """
     settings = dict.fromkeys(r["setting"] for r in rows if r["metric"] == "success")
-    asked = [where for where in settings if not trivially_solved(rows, where)]
-    pairs = [[find(rows, name, where, "success") for name in (model, rival)] for where in asked]
-    gaps = [ours["value"] - theirs["value"] for ours, theirs in pairs if ours and theirs]
-    wins, losses = (sum(sign * gap > 0 for gap in gaps) for sign in (1, -1))
+    pairs = {w: [find(rows, name, w, "success") for name in (model, rival)] for w in settings}
+    gaps = {w: ours["value"] - theirs["value"] for w, (ours, theirs) in pairs.items() if ours and theirs}
     if not gaps:
         return []
+    telling = [gap for where, gap in gaps.items() if not trivially_solved(rows, where)]
+    wins, losses = (sum(sign * gap > 0 for gap in telling) for sign in (1, -1))
     p = binomial_test(wins, wins + losses).p if wins + losses else 1.0
     text = f"{model} succeeds more often than {rival} at more lengths ({wins} of {wins + losses} that differ)"
     test = "binomial test, as if lengths were independent; they share their networks"
