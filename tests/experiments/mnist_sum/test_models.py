@@ -51,6 +51,18 @@ def test_the_honest_mclstm_has_masses_an_outlet_and_two_cells():
     assert all(parameter.grad.any() for parameter in model.memory.parameters())
 
 
+@pytest.mark.parametrize("model", ["mclstm", "mclstm-tuned"])
+def test_more_mass_is_a_larger_answer_from_the_start(model):
+    """Whatever the seed: else the front end would learn to read nothing, where softplus cannot learn."""
+    memory = build(model, "stated", sources([10, 11])).memory
+    x = torch.full((2, 6, 1, 1), 0.7)
+    a = torch.ones(6, 1, 1)
+    a[-1] = -1.0
+    less, more = (memory(scale * x, a)[:, -1] for scale in (1.0, 2.0))
+    assert (more > less).all()
+    assert (less > 0).all()
+
+
 def test_the_tuned_outlet_leaks_nothing_in_a_thousand_steps():
     recipe = RECIPES["mclstm-tuned"]
     memories = {

@@ -114,7 +114,11 @@ def mass_conserving(
         1, 1, CELLS, redistribution="static", output_bias=output_bias, gates_see=gates_see,
         members=E, seeds=drawn,
     )  # fmt: skip
-    return Outflow(layer, LinearHead(CELLS, bias=False, members=E, seeds=drawn))
+    head = LinearHead(CELLS, bias=False, members=E, seeds=drawn)
+    # It begins as a sum. Where random weights add up to less than zero, less mass is a smaller error: the
+    # front end then learns within an epoch to read no mass at all, and there softplus has no gradient left.
+    nn.init.ones_(head.linear["weight"])
+    return Outflow(layer, head)
 
 
 def nau(protocol: Protocol, drawn: Sources) -> Recurrent:
