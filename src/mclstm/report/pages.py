@@ -17,6 +17,7 @@ from mclstm.report.results import read_results
 from mclstm.report.runtime import page as runtime
 from mclstm.report.summary import summary
 from mclstm.report.switches import DIFFERENCES
+from mclstm.report.tables import lined
 
 __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
 
@@ -35,54 +36,49 @@ def demo(root: Path) -> str:
     found = _read(root, "demo/stated.json")
     cells = {(item["model"], item["metric"]): item for item in found["rows"]}
     models = list(dict.fromkeys(model for model, _ in cells))
-    lines = [f"| Fulda, test 1986-1988 | {' | '.join(models)} |", f"|---|{'---|' * len(models)}"]
+    lines = []
     for metric in dict.fromkeys(metric for _, metric in cells):
         shown = [
             f"{c['value']:.2f} ({c['low']:.2f} to {c['high']:.2f})"
             for c in (cells[m, metric] for m in models)
         ]
-        lines.append(f"| {metric.upper()} | {' | '.join(shown)} |")
-    count = found["rows"][0]["n"]
-    return "\n".join([*lines, "", f"Median of {count} seeds, lowest and highest in brackets."])
+        lines.append([metric.upper(), *shown])
+    table, count = lined(["Fulda, test 1986-1988", *models], lines), found["rows"][0]["n"]
+    return f"{table}\n\nMedian of {count} seeds, lowest and highest in brackets."
 
 
 def properties(root: Path) -> str:
     """The worst ledger errors of ten thousand random configurations, by backend and dtype."""
     found = _read(root, "conservation/properties.json")
-    rows = [f"| {name} | {share:.2f} |" for name, share in found.items()]
-    return "\n".join(["| | worst error, as a share of 4 eps (T + K) |", "|---|---|", *rows])
+    rows = [[name, f"{share:.2f}"] for name, share in found.items()]
+    return lined(["", "worst error, as a share of 4 eps (T + K)"], rows)
 
 
 def backends(root: Path) -> str:
     """How far the fast backends are from the reference: the worst of all cases, as a share of the bound."""
     found = _read(root, "conservation/backends.json")
     cases = found.pop("cases")
-    rows = [f"| {name.replace('torch.float', 'float')} | {share:.2f} |" for name, share in found.items()]
-    return "\n".join([f"| {cases:,} random cases | worst, as a share of the bound |", "|---|---|", *rows])
+    rows = [[name.replace("torch.float", "float"), f"{share:.2f}"] for name, share in found.items()]
+    return lined([f"{cases:,} random cases", "worst, as a share of the bound"], rows)
 
 
 def long_run(root: Path) -> str:
     """The drift after the last step of every case."""
     found = _read(root, "conservation/long_run.json")
     eps = {"float32": 2.0**-23, "float64": 2.0**-52}
-    lines = ["| case | worst of 20 seeds | median | worst / (eps T) |", "|---|---|---|---|"]
+    lines = []
     for case, curve in found["curves"].items():
         worst, middle = curve["worst"][-1], curve["median"][-1]
         share = worst / (eps[case.split(",")[0]] * found["steps"])
-        lines.append(f"| {case} | {worst:.1e} | {middle:.1e} | {share:.1e} |")
-    return "\n".join(lines)
+        lines.append([case, f"{worst:.1e}", f"{middle:.1e}", f"{share:.1e}"])
+    return lined(["case", "worst of 20 seeds", "median", "worst / (eps T)"], lines)
 
 
 def kills(root: Path) -> str:
     """How many runs were killed where, and how many were lost."""
     found = _read(root, "durability/kills.json")
-    phases = found["phases"]
-    lines = [
-        "| killed while | times |",
-        "|---|---|",
-        *(f"| {name} | {n} |" for name, n in sorted(phases.items())),
-    ]
-    return "\n".join([*lines, f"| lost | {found['losses']} |"])
+    lines = [[name, str(n)] for name, n in sorted(found["phases"].items())]
+    return lined(["killed while", "times"], [*lines, ["lost", str(found["losses"])]])
 
 
 BLOCKS: dict[str, Callable[[Path], str]] = {

@@ -1,7 +1,7 @@
 """Tables to print: models side by side, and frames as Markdown that also reads well on a terminal."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import xarray as xr
 from mclstm.evaluation.tables import balance_table
 from mclstm.report.series import targets
 
-__all__ = ["markdown", "mass_balance", "side_by_side"]
+__all__ = ["NOTHING", "lined", "markdown", "mass_balance", "side_by_side"]
 
 Over = Literal["median", "mean"]
 NOTHING = "–"
@@ -125,3 +125,16 @@ def safe(text: str) -> str:
     """Foreign text that cannot end its cell, its row or the table, nor begin a tag."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return plain.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def lined(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A head and lines of text as Markdown without padding; a bar inside a cell does not end it.
+
+    >>> print(lined(["model", "NSE"], [["a|b", "0.7"]]))
+    | model | NSE |
+    |---|---|
+    | a\\|b | 0.7 |
+    """
+    barless = [[cell.replace("|", r"\|") for cell in line] for line in (head, *lines)]
+    shown = [f"| {' | '.join(line)} |" for line in barless]
+    return "\n".join([shown[0], f"|{'---|' * len(head)}", *shown[1:]])

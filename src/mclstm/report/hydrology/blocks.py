@@ -12,6 +12,7 @@ from mclstm.report.hydrology.table import comparison_table, label
 from mclstm.report.hydrology.trials import trials_table
 from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
 from mclstm.report.results import read_results
+from mclstm.report.tables import NOTHING, lined
 
 __all__ = ["HYDROLOGY"]
 
@@ -55,14 +56,13 @@ def snow(root: Path) -> str:
     if not rows:
         return NONE
     names = {"swe-r": "r", "swe-r-anomaly": "r of anomalies"}
-    lines = ["| model | what | | held out | members | paper |", "|---|---|---|---|---|---|"]
+    lines = []
     for row in rows:
         span = f" ({row['low']:.2f} to {row['high']:.2f})" if row["n"] > 1 else ""
-        paper = "–" if row["paper"] is None else f"{row['paper']:.2f}"
-        name = label(row["model"]).removesuffix(" single")
-        about = f"| {name} | {row['setting']} | {names[row['metric']]}"
-        lines.append(f"{about} | {row['value']:.2f}{span} | {row['n']} | {paper} |")
-    return "\n".join(lines)
+        paper = NOTHING if row["paper"] is None else f"{row['paper']:.2f}"
+        about = [label(row["model"]).removesuffix(" single"), row["setting"], names[row["metric"]]]
+        lines.append([*about, f"{row['value']:.2f}{span}", str(row["n"]), paper])
+    return lined(["model", "what", "", "held out", "members", "paper"], lines)
 
 
 def evapotranspiration(root: Path) -> str:
@@ -94,24 +94,23 @@ def trials(root: Path) -> str:
 def reached(root: Path) -> str:
     """What was aimed at in the test years, beside what came out."""
     rows = {(row["model"], row["metric"]): row for row in read(root)["rows"] if row["setting"] == SETTING}
-    lines = ["| | aimed at | reached |", "|---|---|---|"]
+    lines = []
     for what, metric, aimed, models in TARGETS:
         found = {label(model): rows[model, metric]["value"] for model in models if (model, metric) in rows}
         shown = ", ".join(f"{value:{DIGITS[metric]}} ({name})" for name, value in found.items())
-        lines += [f"| {what} | {aimed} | {shown} |"] if shown else []
-    return "\n".join(lines) if len(lines) > 2 else NONE
+        lines += [[what, aimed, shown]] if shown else []
+    return lined(["", "aimed at", "reached"], lines) if lines else NONE
 
 
 def validation(root: Path) -> str:
     """What ensembles score in the validation years, by which they were chosen."""
     found = read(root, "validation.json")["rows"]
     rows = [row for row in found if row["metric"] == "nse" and row["model"].startswith("mclstm")]
-    lines = ["| | members | median NSE, validation |", "|---|---|---|"]
-    lines += [
-        f"| {label(row['model'])} | {row['n']} | {row['value']:.3f} |"
+    lines = [
+        [label(row["model"]), str(row["n"]), f"{row['value']:.3f}"]
         for row in sorted(rows, key=lambda row: -row["value"])
     ]
-    return "\n".join(lines) if rows else none("validation.json")
+    return lined(["", "members", "median NSE, validation"], lines) if rows else none("validation.json")
 
 
 def reading(root: Path) -> str:

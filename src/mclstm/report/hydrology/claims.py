@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mclstm.evaluation.comparison import COMPARED
-from mclstm.report.hydrology.table import HEADS, NOTHING, label, ordered
+from mclstm.report.hydrology.table import HEADS, label, ordered
+from mclstm.report.tables import NOTHING, lined
 
 __all__ = ["tests_table"]
 
@@ -25,7 +26,7 @@ def tests_table(claims: Sequence[Mapping[str, Any]], subject: str) -> str:
     lines = [
         [label(rival), *(_cell(found, subject, rival, metric) for metric in COMPARED)] for rival in rivals
     ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+    return lined(head, lines)
 
 
 def _cell(found: Mapping[tuple[str, ...], Mapping[str, Any]], subject: str, rival: str, metric: str) -> str:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from mclstm.report.hydrology.table import label
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, shown, styled
+from mclstm.report.tables import NOTHING, lined
 
 __all__ = ["METRICS", "cycle_figure", "cycle_table"]
 
@@ -60,7 +61,7 @@ def cycle_table(rows: Sequence[dict[str, Any]]) -> str:
     """
     cells = {(row["model"], row["setting"], row["metric"]): row for row in rows}
     head = ["model", "what", "r of the cycle", "ratio of sums", "maximum in", "reference's in", "members"]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for model, setting in dict.fromkeys((row["model"], row["setting"]) for row in rows):
         r, ratio = (cells.get((model, setting, metric)) for metric in METRICS)
         either = r or ratio
@@ -68,7 +69,7 @@ def cycle_table(rows: Sequence[dict[str, Any]]) -> str:
             name = label(model).removesuffix(" single")
             highest = [peaks(either), NAMES[either["reference_peak"] - 1]]
             lines.append([name, setting, spread(r), spread(ratio), *highest, str(len(either["peaks"]))])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return lined(head, lines)
 
 
 def peaks(row: dict[str, Any]) -> str:
@@ -79,5 +80,5 @@ def peaks(row: dict[str, Any]) -> str:
 def spread(row: dict[str, Any] | None) -> str:
     """The mean over members with the lowest and the highest; a dash for what is not defined."""
     if row is None:
-        return "–"
+        return NOTHING
     return f"{row['value']:.2f}" + (f" ({row['low']:.2f} to {row['high']:.2f})" if row["n"] > 1 else "")

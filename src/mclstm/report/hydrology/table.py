@@ -5,12 +5,12 @@ from typing import Any
 
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.report.hydrology.paper import CONSERVING, LABELS, METRICS, paper_quartiles
+from mclstm.report.tables import NOTHING, lined
 
 __all__ = ["comparison_table", "label"]
 
 HEADS = {"nse": "NSE", "beta-nse": "β-NSE", "flv": "FLV", "fhv": "FHV", "kge": "KGE", "alpha-nse": "α-NSE"}
 DIGITS = {"flv": 1, "fhv": 1}
-NOTHING = "–"
 MARKS = {True: "yes", False: "no", None: NOTHING}
 NOTE = "† the paper's value: neither scores by basin nor simulations were at hand."
 TRAINED = ("mclstm", "lstm")  # by us: what was not trained has no value, and the paper's is not ours
@@ -41,9 +41,8 @@ def comparison_table(
         [label(m), MARKS[flags.get(m)], *(cell(cells.get((m, k)), k, own) for k, own in columns)]
         for m in ordered({row["model"] for row in rows})
     ]
-    table = [f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines]]
-    marked = any("†" in line for line in table)
-    return "\n".join([*table, *(["", NOTE] if marked else [])])
+    table = lined(head, lines)
+    return f"{table}\n\n{NOTE}" if "†" in table else table
 
 
 def shown(metric: str, beside: bool) -> bool:

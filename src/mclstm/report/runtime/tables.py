@@ -9,11 +9,10 @@ import pandas as pd
 from mclstm.report.runtime.growth import curve
 from mclstm.report.runtime.rows import BOTH, FORWARD, Row, attainment, every, exponent, find, ratio
 from mclstm.report.runtime.targets import verdicts
-from mclstm.report.tables import markdown
+from mclstm.report.tables import NOTHING, markdown
 
 __all__ = ["AXES", "TABLES", "judged", "models"]
 
-NOTHING = "–"
 AXES = ("B", "T", "K", "A", "M", "E")
 
 
