@@ -39,7 +39,7 @@ record-backends: env
 	MCLSTM_LONG=1 MCLSTM_RECORD=results/conservation/backends.json $(PYTHON) -m pytest tests/ops/test_backends.py -k random_cases
 
 record-long-run: env
-	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json --figure docs/figures/long_run.svg
+	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json
 
 record-kills: env
 	$(PYTHON) -m mclstm.experiments.kills --kills 200 --out results/durability/kills.json

@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,6 +12,7 @@ from mclstm.experiments.experiment import Drawing
 from mclstm.experiments.jobs import Job, Result
 from mclstm.experiments.networks import MassConserving
 from mclstm.experiments.weights import one_member
+from mclstm.nn.flows import Flows
 from mclstm.report.marked import marked_cells
 from mclstm.tasks.addition import addition
 
@@ -41,20 +41,29 @@ def draw_cells(job: Job, result: Result, folder: Path) -> Drawing:
         f"accumulator {float(weights[accumulator] * h[-1, accumulator]):.3f}"
     )
     figure = marked_cells(c.double().numpy(), marked, accumulator, trash, title)
-    gates: dict[str, Any] = {
-        "model": parameters["model"],
-        "seed": parameters["seeds"][member],
-        "marked input into the accumulator": round(float(flows.i[0, marked, 0, 0, accumulator].mean()), 4),
-        "other input into the accumulator": round(
-            float(flows.i[0, (a[:-1, 0, 0] == 0).nonzero().flatten(), 0, 0, accumulator].mean()), 4
-        ),
-        "output gate of the accumulator at the end": round(float(flows.o[0, -1, 0, accumulator]), 4),
-        "output gate of the trash cell at the end": round(float(flows.o[0, -1, 0, trash]), 4),
-        "weight of the accumulator in the output layer": round(float(weights[accumulator]), 4),
-        "weight of the trash cell in the output layer": round(float(weights[trash]), 4),
-        "output gates on the way, largest": round(float(flows.o[0, :-1, 0].amax()), 4),
+    about = {"model": parameters["model"], "seed": parameters["seeds"][member]}
+    return {"addition-cells": figure}, about | gates_read(flows, a, weights, accumulator, trash)
+
+
+def gates_read(
+    flows: Flows,
+    a: Tensor,  # (T, 1, 1) the marker, 1 of what counts, 0 of the rest, -1 at the end
+    weights: Tensor,  # (K,) of the output layer
+    accumulator: int,
+    trash: int,
+) -> dict[str, float]:
+    """What the gates of the two main cells do over one sequence, and what the output layer makes of them."""
+    i, o, marker = flows.i[0, :, 0, 0], flows.o[0, :, 0], a[:, 0, 0]
+    found = {
+        "marked input into the accumulator": i[marker == 1, accumulator].mean(),
+        "other input into the accumulator": i[marker == 0, accumulator].mean(),
+        "output gate of the accumulator at the end": o[-1, accumulator],
+        "output gate of the trash cell at the end": o[-1, trash],
+        "weight of the accumulator in the output layer": weights[accumulator],
+        "weight of the trash cell in the output layer": weights[trash],
+        "output gates on the way, largest": o[:-1].amax(),
     }
-    return {"addition-cells": figure}, gates
+    return {name: round(float(value), 4) for name, value in found.items()}
 
 
 def output_weights(network: MassConserving) -> Tensor:

@@ -1,6 +1,7 @@
 """How far the ledger drifts over a million steps, with outlets open and closed, in both dtypes.
 
-Run with `make record-long-run`; the outcome is kept in results/conservation/long_run.json.
+Run with `make record-long-run`; the outcome is kept in results/conservation/long_run.json, and `make docs`
+makes the table and the figure of it.
 """
 
 import argparse
@@ -79,32 +80,10 @@ def _marks(steps: int) -> set[int]:
     return marks
 
 
-def figure(results: dict[str, Drift], target: Path) -> None:
-    """Both dtypes side by side: every case's worst seed under the bound eps T."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams["svg.hashsalt"] = "mclstm"
-    panels, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for axis, name in zip(axes, ("float32", "float64"), strict=True):
-        cases = {case: curve for case, curve in results.items() if case.startswith(name)}
-        for case, curve in cases.items():
-            axis.loglog(curve.steps, curve.worst, label=case.removeprefix(f"{name}, "))
-        steps = next(iter(cases.values())).steps
-        bound = [torch.finfo(getattr(torch, name)).eps * step for step in steps]
-        axis.loglog(steps, bound, "k--", label="bound: eps × steps")
-        axis.set(title=name, xlabel="steps", ylabel="mass missing / mass in")
-        axis.legend(fontsize=7)
-    panels.savefig(target, metadata={"Date": None})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--figure", type=Path, required=True)
     options = parser.parse_args()
     results: dict[str, Drift] = {}
     for dtype in (torch.float32, torch.float64):
@@ -119,7 +98,6 @@ def main() -> None:
     options.out.write_text(
         json.dumps({"steps": options.steps, "seeds": 20, "curves": table}, indent=1) + "\n"
     )
-    figure(results, options.figure)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mclstm.report.arithmetic_blocks import ARITHMETIC
+from mclstm.report.drift import drift_svg, drift_table
 from mclstm.report.hydrology.blocks import HYDROLOGY
 from mclstm.report.lengths import length_page, length_svg
 from mclstm.report.results import read_results
@@ -62,18 +63,6 @@ def backends(root: Path) -> str:
     return lined([f"{cases:,} random cases", "worst, as a share of the bound"], rows)
 
 
-def long_run(root: Path) -> str:
-    """The drift after the last step of every case."""
-    found = _read(root, "conservation/long_run.json")
-    eps = {"float32": 2.0**-23, "float64": 2.0**-52}
-    lines = []
-    for case, curve in found["curves"].items():
-        worst, middle = curve["worst"][-1], curve["median"][-1]
-        share = worst / (eps[case.split(",")[0]] * found["steps"])
-        lines.append([case, f"{worst:.1e}", f"{middle:.1e}", f"{share:.1e}"])
-    return lined(["case", "worst of 20 seeds", "median", "worst / (eps T)"], lines)
-
-
 def kills(root: Path) -> str:
     """How many runs were killed where, and how many were lost."""
     found = _read(root, "durability/kills.json")
@@ -86,7 +75,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "demo": demo,
     "properties": properties,
     "backends": backends,
-    "long-run": long_run,
+    "long-run": drift_table,
     "kills": kills,
     **runtime.BLOCKS,
     **ARITHMETIC,
@@ -98,6 +87,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
 # Figures of docs/figures that are made of result files; None as long as there is no result.
 FIGURES: dict[str, Callable[[Path], bytes | None]] = {
     "runtime.svg": runtime.drawn,
+    "long_run.svg": drift_svg,
     "mnist_sum_stated.svg": partial(length_svg, protocol="stated"),
     "mnist_sum_published.svg": partial(length_svg, protocol="published"),
 }
