@@ -1,6 +1,6 @@
 """Prediction on new data: no observations needed, from a saved state if there is one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -58,13 +58,20 @@ def predicted(
     if keeps or state_in is not None:
         _require_states(path, list(kinds.values()))
     if len(kinds) > 1:
-        require_one_ensemble(kinds)
-        names = [name for trained in kinds.values() for name in columns_of(trained)]
-        each = (_alone(trained, source, names) for trained in kinds.values())
-        return Predicted(
-            together(chain.from_iterable(each)), lambda _: _require_states(path, list(kinds.values()))
-        )
-    (trained,) = kinds.values()
+        return Predicted(_of_several(kinds, source), lambda _: _require_states(path, list(kinds.values())))
+    return _of_one(next(iter(kinds.values())), source, state_in)
+
+
+def _of_several(kinds: Mapping[Path, Trained], source: Source) -> xr.Dataset:
+    """What several models say together: the mean of all their members."""
+    require_one_ensemble(kinds)
+    names = [name for trained in kinds.values() for name in columns_of(trained)]
+    each = (_alone(trained, source, names) for trained in kinds.values())
+    return together(chain.from_iterable(each))
+
+
+def _of_one(trained: Trained, source: Source, state_in: Path | None) -> Predicted:
+    """What the members of one model say, from a saved state if there is one."""
     series, prepared = _prepared(trained, source)
     step = trained.step or series.attrs["step"]  # a single row has none of its own
     sites = sites_of(series, prepared.covered)
