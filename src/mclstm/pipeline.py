@@ -22,7 +22,7 @@ from mclstm.errors import ConfigError
 from mclstm.evaluation.afresh import simulate_afresh, with_restarts
 from mclstm.evaluation.predictions import as_netcdf
 from mclstm.evaluation.simulate import require_periods, simulate
-from mclstm.evaluation.tables import balance_table, median_score, score_table
+from mclstm.evaluation.tables import balance_table, median_score, read_table, score_table
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.cost import spent
@@ -144,9 +144,7 @@ def evaluated_once(path: Path, split: str = "test") -> Evaluated | Tables:
     if not folder.is_scored(split):
         return evaluate(path, split)
     place = folder.evaluation(split)
-    scores, balance = (
-        pd.read_csv(place / name, dtype={"site": str}) for name in ("metrics.csv", "mass_balance.csv")
-    )
+    scores, balance = (read_table(place / name) for name in ("metrics.csv", "mass_balance.csv"))
     return Tables(scores, balance, place)
 
 

@@ -1,14 +1,16 @@
 """From predictions to tables: scores of every site, and where its mass went."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from mclstm.errors import DataError
 from mclstm.evaluation.metrics import score
 
-__all__ = ["balance_table", "median_score", "score_table"]
+__all__ = ["balance_table", "median_score", "read_table", "score_table"]
 
 
 def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -> pd.DataFrame:
@@ -76,3 +78,14 @@ def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
     table["residual"] = available - gone
     table["relative error"] = table["residual"].abs() / available.where(available > 0, 1.0)
     return table
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table of scores or of the balance, as an evaluation wrote it: <run>/evaluation/<split>/<name>.csv."""
+    try:
+        return pd.read_csv(path, dtype={"site": str})
+    except (OSError, ValueError) as error:
+        run, split = path.parents[2], path.parent.name
+        raise DataError(
+            f"{path} cannot be read. Make it again with: mclstm evaluate {run} --split {split}"
+        ) from error

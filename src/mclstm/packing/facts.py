@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mclstm.config import Config
 from mclstm.config.members import FREE, conserving
 from mclstm.data.readers import UNITS
-from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
 from mclstm.evaluation.ensemble import read_flows, require_alike, scored
+from mclstm.evaluation.tables import read_table
 from mclstm.packing.layout import FORMAT
 from mclstm.packing.members import Member
 from mclstm.training.journal import without_nan
@@ -122,12 +121,5 @@ def _conservation(members: Sequence[Member]) -> dict[str, Any]:
 
 def _residual(member: Member) -> float | None:
     """None of a model without stores."""
-    folder = member.run.folder
-    path = folder.evaluation("test") / "mass_balance.csv"
-    try:
-        balance = pd.read_csv(path, dtype={"site": str})
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{path} cannot be read. Make it again with: mclstm evaluate {folder.path}"
-        ) from error
+    balance = read_table(member.run.folder.evaluation("test") / "mass_balance.csv")
     return float(balance["relative error"].max()) if "relative error" in balance else None

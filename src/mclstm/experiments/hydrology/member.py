@@ -14,6 +14,7 @@ from mclstm.config import Config, check_config, load_config
 from mclstm.config.members import conserving, difference, essence
 from mclstm.errors import ConfigError, TrainingError
 from mclstm.evaluation.metrics import score
+from mclstm.evaluation.tables import read_table
 from mclstm.experiments.jobs import Result
 from mclstm.experiments.watch import Watch
 from mclstm.training.folder import RunFolder
@@ -79,8 +80,7 @@ def shown(watch: Watch) -> Callable[[int, str], Any]:
 def outcome(run: RunFolder) -> Result:
     """What the run's files say: validation score, scores by site, error of the mass balance by site."""
     config, files = load_config(run.config), run.evaluation("test")
-    scores = pd.read_csv(files / "metrics.csv", dtype={"site": str})
-    balance = pd.read_csv(files / "mass_balance.csv", dtype={"site": str})
+    scores, balance = (read_table(files / name) for name in ("metrics.csv", "mass_balance.csv"))
     weights = run.weights()
     progress = read_progress(weights)
     return {

@@ -9,6 +9,7 @@ import xarray as xr
 from mclstm.config.members import Run, conserving
 from mclstm.evaluation.comparison import Scored
 from mclstm.evaluation.ensemble import averaged, read_flows, require_alike, scored
+from mclstm.evaluation.tables import read_table
 from mclstm.explain.balance import mean_balance, water_balance
 
 __all__ = ["Group", "balances", "closed", "groups_of"]
@@ -46,9 +47,7 @@ def group(name: str, runs: list[Run], split: str) -> Group:
     members = [read_flows(run.path / "evaluation" / split / "predictions.nc") for run in runs]
     for run, member in zip(runs, members, strict=True):
         require_alike(members[0], member, (str(runs[0].path), str(run.path)))
-    books = [
-        pd.read_csv(run.path / "evaluation" / split / "mass_balance.csv", dtype={"site": str}) for run in runs
-    ]
+    books = [read_table(run.path / "evaluation" / split / "mass_balance.csv") for run in runs]
     parts = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
     scores = scored(name, members, all(conserving(run.config) for run in runs))
     return Group(name, runs, scores, averaged(members), mean_balance(parts))
