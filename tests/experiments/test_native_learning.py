@@ -12,7 +12,7 @@ from mclstm.experiments.arithmetic import problem
 from mclstm.experiments.arithmetic_models import recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Decay, Recipe, sources
-from mclstm.experiments.training import Problem
+from mclstm.experiments.training import Problem, go_on
 from mclstm.ops.native.library import library
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.static_arithmetic import StaticArithmetic
@@ -57,11 +57,8 @@ def trained(made: tuple[Problem, Recipe], native: bool, updates: int = 12, first
     (task, recipe), rest = made, updates - 1
     ensemble = Ensemble(task.model, len(SEEDS), recipe.learning_rate, recipe.epsilon)
     ensemble.update = first
-    for update in range(first, first + (1 if native else updates)):
-        if recipe.decay is not None:
-            ensemble.slow_down(recipe.decay.at(update))
-        ensemble.step(task.losses(update))
-        task.after()
+    for _ in range(1 if native else updates):
+        go_on(ensemble, task._replace(advance=None), most=1)
         for kept in ensemble.optimiser.state.values():  # Adam counts as the ensemble does
             kept["step"].fill_(ensemble.update)
     if native:
