@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from mclstm.baselines import Linear
-from mclstm.experiments.networks import Decay, MassConserving, Recipe, Sources, fix_input_gate
+from mclstm.experiments.networks import Decay, MassConserving, Recipe, Sources, fix_input_gate, start_outlets_
 from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MultiplicativeMCFC
 
@@ -55,9 +55,7 @@ def accumulator(drawn: Sources, inputs: int, cells: int) -> MCLSTM:
         seeds=drawn,
     )
     fix_input_gate(layer, drawn)
-    with torch.no_grad():
-        layer.gates.W_o.fill_(-OUTLET)
-        layer.gates.b_o.zero_()
+    start_outlets_(layer, OUTLET)
     return layer
 
 

@@ -166,6 +166,13 @@ def fix_input_gate(layer: MCLSTM, drawn: Sources) -> None:
     W.requires_grad_(False)
 
 
+def start_outlets_(layer: MCLSTM, logit: float) -> None:
+    """Outlets closed at the marker 1, open at the last step's -1: σ(∓logit); gates see the marker alone."""
+    with torch.no_grad():
+        layer.gates.W_o.fill_(-logit)
+        layer.gates.b_o.zero_()
+
+
 def start_as_torch_(layer: LSTM, drawn: Sources) -> None:
     """The start of `torch.nn.LSTMCell`: weights uniform ±1 / √K; of its two biases ours is the sum.
 

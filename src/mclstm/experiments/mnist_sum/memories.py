@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mclstm.baselines import BASELINES, UNITS, Linear
 from mclstm.baselines.lstm import LSTM
-from mclstm.experiments.networks import Sources, start_as_torch_
+from mclstm.experiments.networks import Sources, start_as_torch_, start_outlets_
 from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
 from mclstm.tasks.protocols import Protocol, switched
@@ -93,10 +93,11 @@ def mass_conserving(
     protocol: Protocol,
     drawn: Sources,
     *,
-    output_bias: float = -3.0,
-    gates_see: tuple[str, ...] = ("aux", "state"),
+    outlet: float | None = None,
 ) -> Cells | Outflow:
     """The MC-LSTM of a protocol, with a redistribution that is one matrix.
+
+    outlet: gates see the marker alone; outlets start at minus this logit on the way, at plus this at the end
 
     >>> import torch
     >>> type(mass_conserving("published", [torch.Generator()])).__name__
@@ -110,10 +111,10 @@ def mass_conserving(
                 allow_negative_mass=True, members=E, seeds=drawn,
             )
         )  # fmt: skip
-    layer = MCLSTM(
-        1, 1, CELLS, redistribution="static", output_bias=output_bias, gates_see=gates_see,
-        members=E, seeds=drawn,
-    )  # fmt: skip
+    sees = ("aux", "state") if outlet is None else ("aux",)
+    layer = MCLSTM(1, 1, CELLS, redistribution="static", gates_see=sees, members=E, seeds=drawn)
+    if outlet is not None:
+        start_outlets_(layer, outlet)
     head = LinearHead(CELLS, bias=False, members=E, seeds=drawn)
     # It begins as a sum. Where random weights add up to less than zero, less mass is a smaller error: the
     # front end then learns within an epoch to read no mass at all, and there softplus has no gradient left.
