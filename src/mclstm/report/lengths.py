@@ -118,7 +118,8 @@ def length_page(root: Path, protocol: Protocol) -> str:
     )
     figure = f"![success over length, {protocol}](figures/mnist_sum_{protocol}.svg)"
     parts = [length_table(rows), *not_run(expected(protocol), rows), chance]
-    return "\n\n".join([*parts, claims_table(content["claims"]), figure])
+    claims = [claims_table(content["claims"])] if content["claims"] else []
+    return "\n\n".join([*parts, *claims, figure])
 
 
 def expected(protocol: Protocol) -> dict[str, tuple[str, ...]]:
