@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 from mclstm.errors import DataError, MissingColumnError
 
-__all__ = ["ABSENT", "ERROR", "WARNING", "Finding", "errors", "raise_first", "respelled", "unreadable"]
+__all__ = [
+    "ABSENT",
+    "ERROR",
+    "KEYS",
+    "WARNING",
+    "Finding",
+    "errors",
+    "raise_first",
+    "respelled",
+    "unreadable",
+]
 
 ERROR, WARNING = "error", "warning"
 ABSENT = "absent"  # the kind of a column or attribute that is not there

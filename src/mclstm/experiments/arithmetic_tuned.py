@@ -17,7 +17,7 @@ from mclstm.experiments.networks import Decay, MassConserving, Recipe, Sources, 
 from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MultiplicativeMCFC
 
-__all__ = ["TUNED_UPDATES", "tuned_recipe"]
+__all__ = ["OUTLET", "TUNED_UPDATES", "tuned_recipe"]
 
 TUNED_UPDATES = 20_000
 STAYS = 1.0 - 1e-9

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
-from mclstm.report.results import read_results
+from mclstm.report.results import record
 from mclstm.report.style import COLOURS, legend_above, logarithmic, rendered, styled
 from mclstm.report.tables import lined
 
@@ -18,7 +17,7 @@ EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
 
 def drift_table(root: Path) -> str:
     """The drift after the last step of every case."""
-    found = record(root)
+    found = record(root / RECORD)
     lines = []
     for case, curve in found["curves"].items():
         worst, middle = curve["worst"][-1], curve["median"][-1]
@@ -29,7 +28,7 @@ def drift_table(root: Path) -> str:
 
 def drift_svg(root: Path) -> bytes:
     """The figure of the page."""
-    return rendered(drift_figure(record(root)["curves"]), "svg")
+    return rendered(drift_figure(record(root / RECORD)["curves"]), "svg")
 
 
 def drift_figure(curves: Mapping[str, Mapping[str, list[float]]]) -> Figure:
@@ -58,10 +57,3 @@ def dtype(case: str) -> str:
     'float32'
     """
     return case.split(",")[0]
-
-
-def record(root: Path) -> dict[str, Any]:
-    """The record, which every checkout has."""
-    found = read_results(root / RECORD)
-    assert found is not None, f"{RECORD} is missing"
-    return found

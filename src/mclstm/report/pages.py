@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mclstm.report.arithmetic_blocks import ARITHMETIC
 from mclstm.report.drift import drift_svg, drift_table
 from mclstm.report.hydrology.blocks import HYDROLOGY
 from mclstm.report.lengths import length_page, length_svg
-from mclstm.report.results import read_results
+from mclstm.report.results import record
 from mclstm.report.runtime import page as runtime
 from mclstm.report.summary import summary
 from mclstm.report.switches import DIFFERENCES
@@ -25,16 +24,9 @@ __all__ = ["BLOCKS", "FIGURES", "filled", "main"]
 RESULTS = Path("results")
 
 
-def _read(root: Path, name: str) -> dict[str, Any]:
-    """A record that every checkout has."""
-    content = read_results(root / RESULTS / name)
-    assert content is not None, f"{name} is missing"
-    return content
-
-
 def demo(root: Path) -> str:
     """Scores of both models on the Fulda, median of the seeds with the range."""
-    found = _read(root, "demo/stated.json")
+    found = record(root / RESULTS / "demo/stated.json")
     cells = {(item["model"], item["metric"]): item for item in found["rows"]}
     models = list(dict.fromkeys(model for model, _ in cells))
     lines = []
@@ -50,14 +42,14 @@ def demo(root: Path) -> str:
 
 def properties(root: Path) -> str:
     """The worst ledger errors of ten thousand random configurations, by backend and dtype."""
-    found = _read(root, "conservation/properties.json")
+    found = record(root / RESULTS / "conservation/properties.json")
     rows = [[name, f"{share:.2f}"] for name, share in found.items()]
     return lined(["", "worst error, as a share of 4 eps (T + K)"], rows)
 
 
 def backends(root: Path) -> str:
     """How far the fast backends are from the reference: the worst of all cases, as a share of the bound."""
-    found = _read(root, "conservation/backends.json")
+    found = record(root / RESULTS / "conservation/backends.json")
     cases = found.pop("cases")
     rows = [[name.replace("torch.float", "float"), f"{share:.2f}"] for name, share in found.items()]
     return lined([f"{cases:,} random cases", "worst, as a share of the bound"], rows)
@@ -65,7 +57,7 @@ def backends(root: Path) -> str:
 
 def kills(root: Path) -> str:
     """How many runs were killed where, and how many were lost."""
-    found = _read(root, "durability/kills.json")
+    found = record(root / RESULTS / "durability/kills.json")
     lines = [[name, str(n)] for name, n in sorted(found["phases"].items())]
     return lined(["killed while", "times"], [*lines, ["lost", str(found["losses"])]])
 

@@ -24,6 +24,7 @@ __all__ = [
     "interval_row",
     "merged",
     "read_results",
+    "record",
     "row",
     "save_results",
 ]
@@ -151,6 +152,14 @@ def read_results(path: Path) -> dict[str, Any] | None:
         content: dict[str, Any] = json.loads(path.read_text())
     except ValueError as error:
         raise CheckpointError(f"{path} is not JSON: {error}. Restore it, or remove it.") from error
+    return content
+
+
+def record(path: Path) -> dict[str, Any]:
+    """A result file that every checkout has."""
+    content = read_results(path)
+    if content is None:
+        raise CheckpointError(f"{path} is missing. Restore it from the repository.")
     return content
 
 

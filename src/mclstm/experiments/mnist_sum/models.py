@@ -11,6 +11,7 @@ from torch.nn.functional import softplus
 from mclstm.baselines.nau import NAU
 from mclstm.baselines.recurrent import RecurrentUnit
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty, zero_penalty
+from mclstm.experiments.arithmetic_tuned import OUTLET
 from mclstm.experiments.mnist_sum.front_end import FrontEnd
 from mclstm.experiments.mnist_sum.memories import Accumulator, Recurrent, lstm, mass_conserving, nau
 from mclstm.experiments.networks import Sources
@@ -20,7 +21,6 @@ __all__ = ["RECIPES", "Recipe", "SumModel", "build", "usual_rate"]
 
 RATE = 1e-3  # of every front end, and of the memories where nothing else is said
 L2 = 1e-4
-OUTLET = 20.0  # as a logit
 PAPER_UPDATES = 86_000  # 1,000 epochs of 86 batches, which the schedule of NAU was made for
 
 
