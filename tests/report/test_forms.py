@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from mclstm.experiments.addition import error_rows
+from mclstm.report.arithmetic_blocks import trained
 from mclstm.report.forms import forms_table, paired
 
 
@@ -43,3 +44,13 @@ def test_a_form_is_compared_with_the_usual_one_on_the_same_seeds() -> None:
         "below the constant": "5 and 1",
         "p, two-sided": f"{p:.2g}",
     }
+
+
+def test_runs_whose_jobs_are_not_known_are_named() -> None:
+    made = {"jobs": {"nau/seeds-0-9": {"commit": "abc"}, "lstm/rate-0.1/seeds-0-9": {"commit": "unknown"}}}
+    rows = [{"model": name, "trained": 9} for name in ("mclstm", "nau", "lstm")]
+    assert trained(made, [*rows, {"model": "constant", "trained": 0}]) == (
+        " Its runs were trained at abc, a copy outside of any checkout. Not known: mclstm."
+    )
+    assert trained(made, rows[1:]).endswith("checkout.")
+    assert trained({}, rows) == ""
