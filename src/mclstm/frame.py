@@ -19,18 +19,20 @@ import torch
 import xarray as xr
 from torch import nn
 
+from mclstm.config import check_training
 from mclstm.data.finding import respelled
 from mclstm.data.frames import from_frames
+from mclstm.data.guess import require_columns
 from mclstm.data.scaling import Moment, moments
 from mclstm.data.tables import Roles
 from mclstm.data.windows import tensors
-from mclstm.errors import Interrupted
+from mclstm.errors import ConfigError, Interrupted
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.simulate import simulate
 from mclstm.models import MODELS
 from mclstm.models.output import Sizes, scale_of
+from mclstm.nn.arguments import one_of
 from mclstm.training.loop import fit as train
-from mclstm.training.loop import planned_updates
 from mclstm.training.progress import showing
 
 __all__ = ["Fitted", "fit"]
@@ -60,6 +62,7 @@ class Fitted(NamedTuple):
 
     def score(self, frame: pd.DataFrame) -> dict[str, float]:
         """NSE, KGE and the other metrics of a table that holds the target."""
+        require_columns(frame.columns, self.roles.target[:1], "the DataFrame")
         return score(self.predict(frame).to_numpy(), frame[self.roles.target[0]].to_numpy())
 
 
@@ -91,7 +94,14 @@ def fit(
     in the inputs are refused unless missing_mass ("zero", "interpolate") or missing_aux ("interpolate") say
     what to put there; the same is done to every table the model reads later.
     """
+    training = check_training(
+        "fit", length=length, warmup=warmup, stride=stride, batch_size=batch_size, updates=updates,
+        learning_rate=learning_rate, clip=clip, loss=loss, seed=seed,
+    )  # fmt: skip
+    build = MODELS[one_of("model", model, MODELS)]
     roles = Roles(_names(mass), _names(aux), (), _names(target))
+    if not roles.target:
+        raise ConfigError("no target column is named. Name at least one, for example target='flow'.")
     reading: dict[str, Any] = {"missing_mass": missing_mass, "missing_aux": missing_aux}
     reading["allow_negative_mass"] = options.get("allow_negative_mass", False)
     with respelled(""):
@@ -99,18 +109,13 @@ def fit(
     found = moments(series)
     torch.manual_seed(seed)
     sizes = Sizes(len(roles.mass), len(roles.aux), 0, roles.target)
-    network = MODELS[model](
-        sizes, scale_of(found, roles.mass, roles.target), **{"hidden_size": 16, **options}
-    )
-    total = planned_updates(len(frame), batch_size, None, updates)
-    with tempfile.TemporaryDirectory() as folder, showing(total, model, quiet) as show, as_interrupt():
+    network = build(sizes, scale_of(found, roles.mass, roles.target), **{"hidden_size": 16, **options})
+    with tempfile.TemporaryDirectory() as folder, showing(updates, model, quiet) as show, as_interrupt():
         Path(folder, "checkpoints").mkdir()
         train(
             network, tensors(series, found, torch.float32), (0, len(frame)), Path(folder),
-            validate=None, show=show, model_hash="", scheme="sequence", length=length, warmup=warmup,
-            stride=stride, batch_size=batch_size, epochs=None, updates=updates, learning_rate=learning_rate,
-            schedule={}, schedule_by="update", weight_decay=0.0, clip=clip, loss=loss, early_stopping=None,
-            validate_every=1, checkpoint_every=updates, seed=seed,
+            validate=None, show=show, model_hash="",
+            **training.for_the_loop() | {"checkpoint_every": updates},  # nobody goes on with this folder
         )  # fmt: skip
     return Fitted(network, roles, found, reading)
 

@@ -159,7 +159,6 @@ def load_run(path: Path, series: xr.Dataset | None = None) -> Loaded:
 
 def _fit(run: Loaded, shown: Shown, stop: Callable[[], int | None] = lambda: None) -> RunFolder:
     training, folder = run.config.training, run.folder
-    options = training.model_dump(exclude={"optimiser", "threads"})
     first = span(run.series, run.config.periods.train_pair, "train")
     where = windows(run.data, first, training.scheme, training.length, training.warmup, training.stride)
     count, teaching = len(where.site), set(where.site.tolist())
@@ -172,7 +171,7 @@ def _fit(run: Loaded, shown: Shown, stop: Callable[[], int | None] = lambda: Non
         done = fit(
             run.model, run.data, first, folder.path,
             validate=_validation(run), show=show, model_hash=run.model_hash,
-            place=place_in(run.series), stop=stop, **options,
+            place=place_in(run.series), stop=stop, **training.for_the_loop(),
         )  # fmt: skip
     folder.note(
         f"finished after {done.update} updates" + ("" if done.best is None else f", best {done.best:.4f}")

@@ -7,7 +7,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from mclstm import MCFC, MCLSTM, LinearHead, MCLSTMCell, MultiplicativeMCFC, ScaledHead, SumHead, rollout
+from mclstm import (
+    MCFC,
+    MCLSTM,
+    LinearHead,
+    MCFCHead,
+    MCLSTMCell,
+    MultiplicativeMCFC,
+    ScaledHead,
+    SumHead,
+    rollout,
+)
 from mclstm.nn.penalties import guide_penalty
 
 NAN, INF = float("nan"), float("inf")
@@ -165,6 +175,33 @@ PARTS = {
         lambda: rollout(MCLSTMCell(0, 1, 2, static_size=1), torch.ones(1, 2), torch.ones(3, 1, 1)),
         "static is missing",
     ),
+    "outlets as a word": (lambda: LinearHead(3, "flow"), r"outlets is 'flow'; give a tuple of names"),
+    "shares of a word": (lambda: MCFCHead(3, "flow"), r"outlets is 'flow'; give a tuple of names"),
+    "sums of a word": (lambda: SumHead(3, "flow"), "outlets is 'flow'; say which cells each has"),
+    "no outlets": (lambda: LinearHead(3, ()), r"outlets is \(\); give at least one name"),
+    "an outlet twice": (lambda: MCFCHead(3, ("a", "a")), "give at least one name, and each once"),
+    "a head of nothing": (lambda: LinearHead(0), "hidden_size is 0"),
+    "a sum of other cells": (
+        lambda: SumHead(3)(torch.ones(2, 4)),
+        r"h has shape \(2, 4\), expected \(",
+    ),
+    "a layer on other cells": (lambda: LinearHead(3)(torch.ones(2, 4)), r"h has shape \(2, 4\), expected"),
+    "one seed for all": (lambda: MCLSTM(1, 0, 2, members=3, seeds=3), "seeds is 3; give a whole number or"),
+    "seeds in words": (lambda: MCLSTM(1, 0, 2, members=1, seeds=["a"]), "give a whole number or a torch.Gen"),
+    "cell with a sequence": (
+        lambda: MCLSTMCell(1, 2, 4)(torch.ones(5, 3, 1)),
+        r"x has shape \(5, 3, 1\), expected \(B, 1\), one step",
+    ),
+    "roll-out of a layer": (
+        lambda: rollout(MCLSTM(0, 1, 2), torch.ones(1, 2), torch.ones(3, 1, 1)),
+        "cell is a MCLSTM; give a MCLSTMCell",
+    ),
+    "roll-out backwards": (
+        lambda: rollout(
+            MCLSTMCell(0, 1, 2), torch.ones(1, 2), torch.ones(1, 1), next_aux=lambda a, c: a, steps=-1
+        ),
+        "steps is -1; give a whole number of at least 0",
+    ),
     "cell of wrong width": (lambda: MCLSTMCell(2, 0, 3)(torch.ones(4, 1)), "x has shape"),
 }
 
@@ -174,6 +211,11 @@ def test_bad_use_of_parts(name: str) -> None:
     call, message = PARTS[name]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_keyword_the_cell_does_not_have() -> None:
+    with pytest.raises(TypeError, match="MCLSTMCell has no keyword 'backend'"):
+        MCLSTMCell(1, 0, 2, backend="native")
 
 
 @pytest.mark.parametrize("form", [MCFC, MultiplicativeMCFC])

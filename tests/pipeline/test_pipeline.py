@@ -275,6 +275,37 @@ def test_negative_masses_in_a_table_are_read_where_they_are_allowed(tmp_path: Pa
     assert river.predict(table[["rain"]]).notna().all()
 
 
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown loss": ({"loss": "mae"}, "fit, loss: needs 'mse' or 'nse'; got 'mae'"),
+    "no stride": ({"stride": 0}, "fit, stride: needs a number of at least 1"),
+    "no updates": ({"updates": 0}, "fit, updates: needs a number of at least 1; got 0.$"),
+    "nothing scored": ({"warmup": 40}, "fit: leaves no step to score: warmup 40 >= length 40"),
+    "unknown model": ({"model": "gru"}, "model is 'gru'; choose one of mclstm, lstm"),
+    "no target": ({"target": ()}, "no target column is named"),
+    "no mass": ({"mass": ()}, "no mass column is declared"),
+    "two roles": ({"aux": "rain"}, "the column 'rain' is named more than once"),
+    "too short": ({"length": 500}, "no window of 500 steps .* Choose a smaller length"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_calls_of_fit_get_one_sentence(name: str, tmp_path: Path) -> None:
+    change, message = REFUSED[name]
+    table = brook(tmp_path).set_index("date")[:200]
+    with pytest.raises(ValueError, match=message) as caught:
+        mclstm.fit(table, **{"mass": "rain", "target": "flow", **SHORT, **change})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_what_is_no_table_or_has_no_target_is_refused(tmp_path: Path) -> None:
+    table = brook(tmp_path).set_index("date")[:200]
+    with pytest.raises(DataError, match=r"is of type ndarray. Give a pandas.DataFrame"):
+        mclstm.fit(table.to_numpy(), mass="rain", target="flow", **SHORT)
+    river = mclstm.fit(table, mass="rain", target="flow", **SHORT)
+    with pytest.raises(DataError, match="the DataFrame has no column 'flow'"):
+        river.score(table[["rain"]])
+
+
 def test_holes_in_a_table_are_filled_as_declared_in_training_and_after(tmp_path: Path) -> None:
     table = brook(tmp_path).set_index("date")[:200]
     table.iloc[50:52, table.columns.get_loc("rain")] = float("nan")

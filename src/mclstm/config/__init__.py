@@ -3,6 +3,7 @@
 from mclstm.config.data import DataConfig as DataConfig
 from mclstm.config.data import PeriodsConfig as PeriodsConfig
 from mclstm.config.load import check_config as check_config
+from mclstm.config.load import check_training as check_training
 from mclstm.config.load import dump_config as dump_config
 from mclstm.config.load import json_schema as json_schema
 from mclstm.config.load import load_config as load_config

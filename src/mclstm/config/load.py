@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from mclstm.config.messages import explain
 from mclstm.config.run import Config
 from mclstm.config.source import Place, parse_yaml, read_yaml
+from mclstm.config.training import TrainingConfig
 from mclstm.errors import ConfigError
 
-__all__ = ["anchored", "check_config", "dump_config", "json_schema", "load_config"]
+__all__ = ["anchored", "check_config", "check_training", "dump_config", "json_schema", "load_config"]
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -49,6 +50,19 @@ def check_config(raw: dict[str, Any]) -> Config:
     config, training: this key is missing. Add it: How it is trained.
     """
     return checked(unshared(raw), {(): "config"})
+
+
+def check_training(place: str, **given: Any) -> TrainingConfig:
+    """Check the section `training` alone, as from the keywords of a function; `place` begins the message.
+
+    >>> check_training("fit", updates=0)
+    Traceback (most recent call last):
+    mclstm.errors.ConfigError: fit, updates: needs a number of at least 1; got 0.
+    """
+    try:
+        return TrainingConfig.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError(explain(error, given, {(): place})) from None
 
 
 def anchored(config: Config, folder: Path) -> Config:

@@ -97,6 +97,10 @@ class TrainingConfig(BaseModel):
             )
         return self
 
+    def for_the_loop(self) -> dict[str, Any]:
+        """The keywords of the training loop."""
+        return self.model_dump(exclude={"optimiser", "threads"})
+
 
 class EvaluationConfig(BaseModel):
     """What is computed from the predictions."""

@@ -10,6 +10,7 @@ from mclstm.data.doctor import inspect
 from mclstm.data.finding import raise_first
 from mclstm.data.guess import require_columns
 from mclstm.data.policy import require_policy
+from mclstm.data.readers import require_roles
 from mclstm.data.series import build
 from mclstm.data.tables import Raw, Roles, Table
 from mclstm.errors import DataError
@@ -35,6 +36,7 @@ def from_frames(
     >>> dict(series.sizes), series.rain.attrs["role"], series.attrs["step"]
     ({'site': 1, 'time': 3}, 'mass', 'D')
     """
+    require_roles(roles, need_mass=True)
     require_policy(missing_mass, missing_aux)
     tables = [_table(str(site), frame, roles.dynamic()) for site, frame in frames.items()]
     raw = Raw("frames", tables, pd.DataFrame() if static is None else static, dict(units or {}), [])
@@ -44,6 +46,9 @@ def from_frames(
 
 
 def _table(site: str, frame: pd.DataFrame, dynamic: tuple[str, ...]) -> Table:
+    if not isinstance(frame, pd.DataFrame):
+        kind = type(frame).__name__
+        raise DataError(f"the table of site {site} is of type {kind}. Give a pandas.DataFrame.")
     place = f"the DataFrame of site {site}"
     require_columns(frame.columns, dynamic, place)
     if not isinstance(frame.index, pd.DatetimeIndex) or frame.index.hasnans:

@@ -124,7 +124,7 @@ def windows(
     if not sum(len(site) for site, _, _ in parts):
         raise DataError(
             f"no window of {length} steps with all inputs ends in the training period with an observation. "
-            "Shorten training.length, or choose a longer period."
+            "Choose a smaller length, or a longer period."
         )
     site, start, slacks = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((start, site))

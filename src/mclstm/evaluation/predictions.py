@@ -110,7 +110,7 @@ def _put_targets(
 def _with_stores(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str) -> xr.Dataset:
     amount = amount_unit(unit, pd.DatetimeIndex(result["time"].to_numpy()))
     whole = values["storage"].shape[-1] == 1  # of several cells, if there were any
-    trash = isinstance(model.head, SumHead) and not bool(model.head.members[0].any()) and not whole
+    trash = isinstance(model.head, SumHead) and not bool(model.head.membership[0].any()) and not whole
     before = _first(values["stored_before"])
     stored = values["storage"].sum(-1)
     books = (

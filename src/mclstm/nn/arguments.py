@@ -14,6 +14,7 @@ __all__ = [
     "require_dtype",
     "require_initial",
     "require_mask",
+    "require_names",
     "require_number",
     "require_size",
     "require_stay",
@@ -39,6 +40,15 @@ def some_of(name: str, values: Iterable[str], known: tuple[str, ...]) -> tuple[s
     for value in given:
         one_of(name, value, known)
     return tuple(value for value in known if value in given)
+
+
+def require_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise ValueError(f"{name} is {names!r}; give a tuple of names, such as ({names!r},).")
+    given = tuple(names)
+    if not given or len(set(given)) < len(given):
+        raise ValueError(f"{name} is {given!r}; give at least one name, and each once.")
+    return given
 
 
 def is_number(value: object) -> bool:

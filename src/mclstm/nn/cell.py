@@ -32,6 +32,11 @@ class MCLSTMCell(nn.Module):
         super().__init__()
         if options.get("members") is not None:
             raise ValueError("MCLSTMCell has no members; use MCLSTM, whose `members` run together.")
+        unknown = sorted(set(options) - GateOptions.__annotations__.keys())
+        if unknown:
+            raise TypeError(
+                f"MCLSTMCell has no keyword {unknown[0]!r}; MCLSTM may have, which takes sequences."
+            )
         self.gates = Gates(mass_size, aux_size, hidden_size, **options)
 
     @property
@@ -60,9 +65,13 @@ class MCLSTMCell(nn.Module):
 
         Without c a sequence starts, as without c0 in `MCLSTM`: from the initial state of the options.
         """
-        for name, value in (("x", x), ("a", a)):
+        for name, value, size in (("x", x, self.gates.mass_size), ("a", a, self.gates.aux_size)):
             if value is not None:
                 require_tensor(name, value)
+                if value.dim() not in (1, 2):
+                    raise ValueError(
+                        f"{name} has shape {tuple(value.shape)}, expected (B, {size}), one step."
+                    )
         if c is None:
             self.gates.start()
         x, a = (None if value is None else value.unsqueeze(0) for value in (x, a))

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.arguments import require_size
+from mclstm.nn.arguments import require_names, require_size
 from mclstm.nn.mcfc import MCFC
 from mclstm.nn.members import Seeds, draw, generators, leading, project, rows
+from mclstm.nn.values import require_width
 
 __all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
@@ -29,7 +30,7 @@ class SumHead(nn.Module):
     ([5.0, 4.0], ('discharge', 'evapotranspiration'))
     """
 
-    members: Tensor
+    membership: Tensor
     conserving = True
 
     def __init__(self, hidden_size: int, outlets: Mapping[str, Sequence[int]] | None = None) -> None:
@@ -38,12 +39,15 @@ class SumHead(nn.Module):
         if outlets is None and hidden_size < 2:
             raise ValueError("hidden_size is 1, which leaves no cell beside the trash cell; name outlets.")
         chosen = {"prediction": range(1, hidden_size)} if outlets is None else outlets
-        self.outlets = tuple(chosen)
-        self.register_buffer("members", membership(hidden_size, chosen), persistent=False)
+        if not isinstance(chosen, Mapping):
+            raise ValueError(f"outlets is {chosen!r}; say which cells each has, such as {{'flow': [1, 2]}}.")
+        self.outlets, self.hidden_size = require_names("outlets", chosen), hidden_size
+        self.register_buffer("membership", membership(hidden_size, chosen), persistent=False)
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
-        return h @ self.members.to(h.dtype)
+        require_width("h", h, self.hidden_size)
+        return h @ self.membership.to(h.dtype)
 
     def extra_repr(self) -> str:
         return ", ".join(self.outlets)
@@ -83,7 +87,9 @@ class LinearHead(nn.Module):
         seeds: Seeds | None = None,
     ) -> None:
         super().__init__()
-        self.outlets, self.hidden_size, self.members = tuple(outlets), hidden_size, members
+        require_size("hidden_size", hidden_size, least=1)
+        self.outlets, self.hidden_size = require_names("outlets", outlets), hidden_size
+        self.members = members
         shape = (*leading(members), len(self.outlets))
         self.linear = nn.ParameterDict({"weight": torch.empty(*shape, hidden_size)})
         if bias:
@@ -101,6 +107,7 @@ class LinearHead(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
+        require_width("h", h, self.hidden_size)
         W, b = self.linear["weight"], self.linear.get("bias")
         if self.members is None:
             return nn.functional.linear(h, W, b)
@@ -129,7 +136,7 @@ class MCFCHead(nn.Module):
         seeds: Seeds | None = None,
     ) -> None:
         super().__init__()
-        self.outlets = tuple(outlets)
+        self.outlets = require_names("outlets", outlets)
         self.mcfc = MCFC(
             hidden_size,
             len(self.outlets),

@@ -3,7 +3,7 @@
 Inside, every tensor leads with E (1 for a plain module), so that each module is written once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,9 @@ def generators(members: int | None, seeds: Seeds | None) -> list[Source]:
     count = 1 if members is None else members
     if seeds is None:
         return [None] * count
+    whole = isinstance(seeds, Iterable) and all(isinstance(one, (int, torch.Generator)) for one in seeds)
+    if not whole:
+        raise ValueError(f"seeds is {seeds!r}; give a whole number or a torch.Generator for each member.")
     if len(seeds) != count:
         raise ValueError(f"{len(seeds)} seeds are given for {count} members; give one a member.")
     return [

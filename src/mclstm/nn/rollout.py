@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import require_size
 from mclstm.nn.cell import MCLSTMCell
 from mclstm.nn.values import require_tensor
 
@@ -40,6 +41,10 @@ def rollout(
     >>> torch.allclose(energy.sum(-1), torch.ones(51, 1))
     True
     """
+    if not isinstance(cell, MCLSTMCell):
+        raise ValueError(f"cell is a {type(cell).__name__}; give a MCLSTMCell, which can have its weights.")
+    if steps is not None:
+        require_size("steps", steps, least=0)
     if (next_aux is None) == (steps is not None):
         raise ValueError("Give `next_aux` and `steps` together, or the auxiliary inputs of every step.")
     require_tensor("c0", c0)

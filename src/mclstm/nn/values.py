@@ -9,7 +9,14 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from mclstm.errors import NotFiniteError
 
-__all__ = ["full_precision", "has_values", "like_weights", "require_tensor", "require_values"]
+__all__ = [
+    "full_precision",
+    "has_values",
+    "like_weights",
+    "require_tensor",
+    "require_values",
+    "require_width",
+]
 
 
 def require_tensor(name: str, value: object) -> None:
@@ -17,6 +24,13 @@ def require_tensor(name: str, value: object) -> None:
     if not isinstance(value, Tensor):
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         raise ValueError(f"{name} is a {kind}; give a torch tensor, such as torch.as_tensor({name}).")
+
+
+def require_width(name: str, value: Tensor, size: int) -> None:
+    """Refuse a tensor that is not (..., size)."""
+    require_tensor(name, value)
+    if value.dim() == 0 or value.shape[-1] != size:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected (..., {size}).")
 
 
 def like_weights(name: str, value: Tensor, weight: Tensor) -> Tensor:
