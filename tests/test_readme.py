@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import mclstm
 from mclstm.cli.main import main
 from mclstm.report.pages import filled
 
@@ -33,6 +34,11 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_public_name_is_on_the_page_for_users() -> None:
+    page = (ROOT / "docs" / "own-data.md").read_text()
+    assert [name for name in mclstm.__all__ if f"`{name}`" not in page] == []
 
 
 def test_the_tree_in_architecture_is_true() -> None:

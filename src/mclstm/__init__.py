@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mclstm.errors import ConservationError as ConservationError
+    from mclstm.errors import DataError as DataError
+    from mclstm.errors import NotFiniteError as NotFiniteError
+    from mclstm.frame import Fitted as Fitted
     from mclstm.frame import fit as fit
     from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
     from mclstm.nn.flows import Flows as Flows
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from mclstm.nn.penalties import closure_penalty as closure_penalty
     from mclstm.nn.penalties import guide_penalty as guide_penalty
     from mclstm.nn.penalties import scaling_penalty as scaling_penalty
+    from mclstm.nn.rollout import Rollout as Rollout
     from mclstm.nn.rollout import rollout as rollout
 
 __version__ = "0.1.0"
@@ -49,8 +53,12 @@ PUBLIC = {
     "guide_penalty": "mclstm.nn.penalties",
     "scaling_penalty": "mclstm.nn.penalties",
     "rollout": "mclstm.nn.rollout",
+    "Rollout": "mclstm.nn.rollout",
     "fit": "mclstm.frame",
+    "Fitted": "mclstm.frame",
     "ConservationError": "mclstm.errors",
+    "DataError": "mclstm.errors",
+    "NotFiniteError": "mclstm.errors",
 }
 
 __all__ = list(PUBLIC)

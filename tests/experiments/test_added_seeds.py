@@ -56,6 +56,15 @@ def test_seeds_of_another_machine_are_not_trained_again(
             )
 
 
+def test_a_block_of_known_and_new_seeds_is_cut_between_them(tmp_path: Path) -> None:
+    """At the block size everybody has: those of another machine need not know how it was asked."""
+    assert paper(tmp_path, "--seeds", "2", "--updates", "2") == 0
+    shutil.rmtree(tmp_path / "out")
+    assert paper(tmp_path, "--seeds", "5", "--updates", "2", "--add") == 0
+    assert [path.name for path in (tmp_path / JOBS).iterdir()] == ["seeds-2-4"]
+    assert success(tmp_path)["seeds"] == [0, 1, 2, 3, 4]
+
+
 def test_another_rate_or_length_is_another_training(tmp_path: Path) -> None:
     assert paper(tmp_path, "--seeds", "1", "--updates", "2") == 0
     shutil.rmtree(tmp_path / "out")

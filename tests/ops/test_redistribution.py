@@ -54,7 +54,7 @@ def test_stay_respects_the_mask(norm: str) -> None:
 def test_fallback_stays_or_spreads_over_what_is_allowed() -> None:
     mask = torch.tensor([[True, True, True], [True, False, True], [False, False, True]])
     expected = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]])
-    assert torch.equal(fallback_rows(mask, torch.float32), expected)
+    assert torch.equal(fallback_rows(mask, torch.eye(len(mask))), expected)
 
 
 def test_outer_logits_are_the_three_factors() -> None:

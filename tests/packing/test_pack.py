@@ -53,6 +53,7 @@ def test_the_card_names_every_input_with_its_unit(pack: Path) -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in card.splitlines() if "|" in line]
     assert all([name, unit] in rows for name, unit in (UNITS | STATIC).items())
     assert "mclstm predict FOLDER" in card
+    assert "in steps of a day, as" in card
     assert "{" not in card.replace("columns: {prcp: my_column}", "").replace("units: {my_column: mm/day}", "")
 
 

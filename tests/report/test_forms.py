@@ -50,7 +50,8 @@ def test_runs_whose_jobs_are_not_known_are_named() -> None:
     made = {"jobs": {"nau/seeds-0-9": {"commit": "abc"}, "lstm/rate-0.1/seeds-0-9": {"commit": "unknown"}}}
     rows = [{"model": name, "trained": 9} for name in ("mclstm", "nau", "lstm")]
     assert trained(made, [*rows, {"model": "constant", "trained": 0}]) == (
-        " Its runs were trained at abc, a copy outside of any checkout. Not known: mclstm."
+        " Its runs were trained at abc, a copy outside of any checkout."
+        " Which commit trained mclstm is not known."
     )
     assert trained(made, rows[1:]).endswith("checkout.")
     assert trained({}, rows) == ""

@@ -17,7 +17,7 @@ from mclstm.report.hydrology.balance import budyko_figure
 from mclstm.report.hydrology.blocks import FOLDER, HYDROLOGY, NONE
 from mclstm.report.hydrology.claims import tests_table as claims_matrix
 from mclstm.report.hydrology.figures import basin_map, cumulative, distributions
-from mclstm.report.hydrology.paper import PAPER, paper_value
+from mclstm.report.hydrology.paper import CONSERVING, PAPER, paper_value
 from mclstm.report.hydrology.rows import claims_of, merged, paper_rows, rows_of, update_results
 from mclstm.report.hydrology.snow import response_figure, snow_figure
 from mclstm.report.hydrology.table import comparison_table
@@ -119,10 +119,19 @@ def test_blocks_say_when_nothing_was_measured_and_show_what_was(tmp_path: Path) 
     rows = rows_of(models(), "447 basins", like_paper=True)
     snow = {**rows[0], "setting": "basin 01031500, 4 cells", "metric": "swe-r", "value": 0.876, "paper": 0.91}
     claims = claims_of(pairwise_tests(models()), "mclstm-ensemble")
-    update_results(tmp_path / FOLDER / "stated.json", [*rows, snow], claims)
+    tuned = {**snow, "model": "mclstm-tuned"}
+    update_results(tmp_path / FOLDER / "stated.json", [*rows, snow, tuned], claims)
     assert "| SAC-SMA | yes |" in HYDROLOGY["hydrology"](tmp_path)
     assert "* mclstm-ensemble is better in nse than every" in HYDROLOGY["hydrology-tests"](tmp_path)
     assert "0.88" in HYDROLOGY["hydrology-snow"](tmp_path)
+    assert "\n| MC-LSTM tuned | basin 01031500" in HYDROLOGY["hydrology-snow"](tmp_path)
+
+
+def test_what_a_free_head_predicts_counts_as_no_mass() -> None:
+    kept = {"mclstm", "mclstm-tuned-ensemble", "sac-sma"}
+    free = {"lstm", "lstm-tuned", "ealstm-kratzert2019", "mclstm-evapotranspiration"}
+    assert all(CONSERVING[name] for name in kept)
+    assert not any(CONSERVING[name] for name in free)
 
 
 def test_distributions_count_sites() -> None:

@@ -59,6 +59,7 @@ def content() -> dict[str, Any]:
         sizes = {"sizes": {**SIZES, "T": steps}, "stored": 50.0 * steps / 365}
         rows.append(made("memory", "mclstm-native", "peak memory", [mb], **sizes))
     rows.append(made("table", "mclstm-eager", "forward", [800.0, 900.0], paper=951.0))
+    rows.append(made("table", "lstm-python", "forward", [400.0, 300.0], paper=205.0))
     rows.append(made("table", "mclstm-eager", "forward on a GPU", [0.0], paper=236.0) | {"value": None})
     machine = {"cpu": "a processor", "cores": 2, "flags": ["avx2"], "memory_gb": 24.0, "torch": "2.13.0"}
     machine |= {"blas": "MKL", "kernel": "kernel_avx2.so"}
@@ -132,6 +133,8 @@ def test_the_terminal_shows_all_groups_and_what_is_missing() -> None:
         "met",
         "missed",
         "951",
+        "| 2.50 ",  # of 800 / 400 and 900 / 300, round by round
+        "| 4.64 ",  # 951 / 205
         "not measured",
         "neuralhydrology is missing: not there",
     ):

@@ -58,6 +58,16 @@ def digits(root: Path) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+def test_the_constant_has_no_runs_and_our_own_models_only_their_protocol(tmp_path: Path) -> None:
+    put(tmp_path, "addition", "stated", interval_row("combo", "constant", "mse", Interval(147, 0, 0, 1), []))
+    tuned = interval_row("length 10", "mclstm-tuned", "success", Interval(0.8, 0.4, 1.0, 5), [], None)
+    put(tmp_path, "mnist-sum", "stated", tuned)
+    cells = [[cell.strip() for cell in line.split("|")[1:5]] for line in summary(tmp_path).splitlines()]
+    assert ["addition problem, combo: error of constant", "–", "1.5e+02", "not run"] in cells
+    digits = "sum of 10 MNIST digits: solved by mclstm-tuned"
+    assert [digits, "–", "80 % (40 % to 100 %; n = 5)", "–"] in cells
+
+
 def test_cells_that_only_the_paper_has_are_no_result(tmp_path: Path) -> None:
     blank = {"setting": "447 basins", "model": "mclstm", "metric": "nse", "value": None, "paper": 0.726}
     put(tmp_path, "hydrology", "stated", blank)

@@ -44,6 +44,7 @@ class Options(NamedTuple):
     scheme: Literal["sequence", "last"] | None = None
     cells: int | None = None
     add: bool = False  # to what the result files hold: jobs that these are of are not run again
+    cuts: frozenset[int] = frozenset()  # seeds that begin a job of their own, set by whoever runs them
     root: Path = Path()  # where the jobs lie, set by whoever runs them
 
 
@@ -102,11 +103,12 @@ def chosen(experiment: str, models: Sequence[str], variants: Sequence[str], opti
 def blocks(options: Options, seeds: int) -> list[list[int]]:
     """The seeds of each job.
 
-    >>> blocks(Options(block=2), seeds=3)
-    [[0, 1], [2]]
+    >>> blocks(Options(block=2), seeds=3), blocks(Options(cuts=frozenset({1})), seeds=3)
+    ([[0, 1], [2]], [[0], [1, 2]])
     """
     every = list(range(options.first_seed, options.first_seed + seeds))
-    return [every[at : at + options.block] for at in range(0, seeds, options.block)]
+    heads = [at for at, seed in enumerate(every) if at % options.block == 0 or seed in options.cuts]
+    return [every[head:end] for head, end in zip(heads, [*heads[1:], seeds], strict=True)]
 
 
 def other_rate(options: Options, name: str, usual: float) -> float | None:

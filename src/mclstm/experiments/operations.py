@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from mclstm.nn.layer import MCLSTM
 
-__all__ = ["MultiplyAdds", "lstm_step", "mclstm_step", "paper_dynamic", "paper_lstm", "paper_static"]
+__all__ = ["MultiplyAdds", "lstm_step", "mclstm_step", "paper_dynamic", "paper_static"]
 
 aten = torch.ops.aten
 
@@ -76,8 +76,3 @@ def paper_dynamic(cells: int, mass: int, aux: int) -> int:
 def paper_static(cells: int, mass: int, aux: int) -> int:
     """The paper's order for a time-independent R: K²M + KML, with coefficients of one."""
     return math.prod((cells, cells, mass)) + math.prod((cells, mass, aux))
-
-
-def paper_lstm(cells: int, mass: int, aux: int) -> int:
-    """The paper's order for an LSTM: K² + K(M + L), with coefficients of one."""
-    return cells**2 + cells * (mass + aux)

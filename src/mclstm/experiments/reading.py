@@ -95,7 +95,7 @@ def scaling(network: MassConserving) -> Tensor | None:
 
 
 def task_in_words(operation: str, seed: int, inputs: int = 10) -> str:
-    """What is to be computed, summed over time, with inputs counted from 1.
+    """What is to be computed of the inputs' sums over time, with inputs counted from 1.
 
     >>> task_in_words("subtraction", seed=0)
     '(x5 + x6) - (x6 + x7)'

@@ -65,11 +65,12 @@ def run(
     same folder. Rows of models that are not asked for now stay in the result files as they are.
     """
     asked, folder = experiment(name), out / name / f"{options.profile}-{options.protocol}"
-    options = options._replace(root=folder / "jobs")
-    jobs, clock = asked.jobs(options), Clock()
+    clock = Clock()
     place = folder if kept is None else (kept / asked.file).parent if asked.file else kept / name
     require_heard(asked, options)
     old = held(place, asked, options)
+    options = options._replace(root=folder / "jobs", cuts=borders(old) if options.add else frozenset())
+    jobs = asked.jobs(options)
     require_no_loss(old, options, jobs)
 
     elsewhere = finished_elsewhere(asked, options, jobs, old)
@@ -107,6 +108,16 @@ def finished_elsewhere(
     missing = [job for job in jobs if not (options.root / job.name).exists()]
     found = {job.name: asked.restored(job, rows) for job in missing}
     return {name: result for name, result in found.items() if result is not None}
+
+
+def borders(old: Mapping[Path, dict[str, Any]]) -> frozenset[int]:
+    """The seeds where those that files hold of a model begin, and where they end: no job has both kinds."""
+    rows = [row for content in old.values() for row in content["rows"]]
+    held_of = {frozenset(row["seeds"]) for row in rows if "seeds" in row}
+    return frozenset(
+        {s for seeds in held_of for s in seeds if s - 1 not in seeds}
+        | {s + 1 for seeds in held_of for s in seeds if s + 1 not in seeds}
+    )
 
 
 def readings(path: Path, found: Mapping[str, Any], others: bool) -> dict[str, Any]:

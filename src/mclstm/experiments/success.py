@@ -9,13 +9,14 @@ from torch import Tensor
 
 from mclstm.evaluation.statistics import Interval, proportion_test, wilson_interval
 from mclstm.experiments.jobs import Result
-from mclstm.report.results import Claim, Row, claim, interval_row
+from mclstm.report.results import SIGNIFICANT, Claim, Row, claim, interval_row
 from mclstm.tasks.protocols import Protocol
 from mclstm.tasks.thresholds import success_threshold
 
 __all__ = [
     "beats",
     "failure_rows",
+    "matches",
     "other",
     "reaches",
     "solved_rows",
@@ -24,7 +25,6 @@ __all__ = [
     "trivial_rows",
 ]
 
-SIGNIFICANT = 0.05
 PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
 
 
@@ -114,7 +114,10 @@ def failure_rows(
 def trivial_rows(
     model: str, operation: str, protocol: Protocol, errors: Tensor, limits: Mapping[str, float]
 ) -> list[Row]:
-    """The rows of a prediction that nobody learned, by its test error on every seed's task (E,)."""
+    """The rows of a prediction that nobody learned, by its test error on every seed's task (E,).
+
+    Its success has no interval, for nothing was drawn but the task, and carries the threshold.
+    """
     solved = {name: (errors < limit).tolist() for name, limit in limits.items()}
     nothing = [-1] * len(errors)
     found = {
@@ -123,7 +126,13 @@ def trivial_rows(
         "solved": solved,
         "solved_at": {name: [0] * len(errors) for name in limits},
     }
-    return solved_rows(model, operation, protocol, [found], 0, (None, None))
+    names = {"success": protocol, f"success ({other(protocol)} threshold)": other(protocol)}
+    return [
+        row
+        if row["metric"] not in names
+        else row | {"low": row["value"], "high": row["value"], "threshold": limits[names[row["metric"]]]}
+        for row in solved_rows(model, operation, protocol, [found], 0, (None, None))
+    ]
 
 
 def numbers(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -156,12 +165,22 @@ def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[C
 
 
 def reaches(rows: Sequence[Row], model: str, operation: str) -> list[Claim]:
-    """Whether the interval of a success rate reaches the paper's rate."""
+    """Whether the interval of a success rate reaches up to the paper's rate, or lies above it."""
     item = find(rows, model, operation, "success")
     if item is None or item["paper"] is None:
         return []
-    text = f"{model}, {operation}: the interval of the success rate reaches the paper's {item['paper']:.0%}"
+    text = f"{model}, {operation}: the interval of the success rate reaches up to the paper's"
+    text = f"{text} {item['paper']:.0%}"
     return [claim(text, f"Wilson interval, 95 %, {item['n']} runs", None, item["high"] >= item["paper"])]
+
+
+def matches(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[Claim]:
+    """Whether a model solves an operation at least as often as a rival."""
+    one, two = (find(rows, name, operation, "success") for name in (model, rival))
+    if one is None or two is None:
+        return []
+    text = f"{model} solves {operation} at least as often as {rival}"
+    return [claim(text, "success rates", None, one["value"] >= two["value"])]
 
 
 def solves(rows: Sequence[Row], model: str, operation: str, aim: float) -> list[Claim]:

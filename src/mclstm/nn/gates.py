@@ -54,7 +54,7 @@ class Gates(nn.Module):
     """Input gate, output gate, redistribution and initial state: everything learnable of an MC-LSTM.
 
     The gates are i = norm(W_i z + b_i), o = σ(W_o z + b_o) and R = norm(W_r z + B_r) of the features
-    z = [a, c / |c|_1, x], as far as `gates_see` names them. See `MCLSTM` for the arguments.
+    z = [a, static, c / |c|_1, x], as far as `gates_see` names them. See `MCLSTM` for the arguments.
 
     >>> Gates(1, 2, 3).weights().W_r.shape
     torch.Size([3, 3, 5])

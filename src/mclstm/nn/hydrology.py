@@ -55,6 +55,6 @@ class InputScaling(nn.Module):
         nn.init.zeros_(self.log_factor.bias)
 
     def forward(self, x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-        """The scaled mass and its factors."""
+        """The scaled mass and its factors: x (..., M), a (..., A) -> (..., M) each."""
         factors = torch.exp(self.log_factor(torch.tanh(self.hidden(a))))
         return x * factors, factors

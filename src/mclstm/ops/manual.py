@@ -142,9 +142,8 @@ class Recurrence:
         self.leaves = "output" not in form.not_conserving  # whether outflow leaves the cells
         self.W = given.W.flatten(1, 2).transpose(1, 2).contiguous().transpose(1, 2)
         self.base = given.base.flatten(2)
-        mask = given.mask
-        everywhere = torch.ones(cells, cells, dtype=torch.bool, device=given.W.device)
-        self.stays = fallback_rows(everywhere if mask is None else mask, given.W.dtype)
+        eye = torch.eye(cells, dtype=given.W.dtype, device=given.W.device)
+        self.stays = fallback_rows(given.mask, eye)
         self.even = torch.full(
             (self.sizes[0], cells), 1.0 / cells, dtype=given.W.dtype, device=given.W.device
         )

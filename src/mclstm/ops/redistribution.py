@@ -22,18 +22,23 @@ def outer_logits(u: Tensor, v: Tensor, B_r: Tensor) -> Tensor:
     return bounded(u).unsqueeze(-1) * bounded(v).unsqueeze(-2) * B_r
 
 
-def fallback_rows(mask: Tensor, dtype: torch.dtype) -> Tensor:
+def fallback_rows(
+    mask: Tensor | None,  # (K, K) bool
+    eye: Tensor,  # (K, K), the identity where and as the rows are wanted
+) -> Tensor:
     """Rows for mass that no logit wants: it stays where it is, or spreads evenly where staying is forbidden.
 
-    mask: (K, K) bool, every row with at least one True · result: (K, K)
+    Without a mask nothing is forbidden; with one every row has at least one True. Result: (K, K)
 
-    >>> fallback_rows(torch.tensor([[True, True], [True, False]]), torch.float32).tolist()
+    >>> fallback_rows(torch.tensor([[True, True], [True, False]]), torch.eye(2)).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
-    allowed = mask.to(dtype)
+    if mask is None:
+        return eye
+    allowed = mask.to(eye.dtype)
     even = allowed / allowed.sum(dim=-1, keepdim=True)
     stays = mask.diagonal().unsqueeze(-1)
-    return torch.where(stays, torch.eye(mask.shape[0], dtype=dtype, device=mask.device), even)
+    return torch.where(stays, eye, even)
 
 
 def _softmax_pair(ratio: float, stay: float, cells: int) -> tuple[float, float]:

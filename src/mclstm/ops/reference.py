@@ -116,19 +116,18 @@ def input_gate(logits: Tensor, form: Form) -> Tensor:
 def redistribution(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Tensor:
     """R = normalised(logits), by form: z (B, F), x (B, M), a (B, A), c (B, K) -> (B, K, K)."""
     batch, cells = c.shape
+    eye = torch.eye(cells, dtype=c.dtype, device=c.device)
     if form.redistribution == "identity":
-        return torch.eye(cells, dtype=c.dtype, device=c.device).expand(batch, cells, cells)
+        return eye.expand(batch, cells, cells)
     logits = redistribution_logits(z, x, a, c, weights, form)
     mask = weights.mask
     if "redistribution" in form.not_conserving:
         return logits if mask is None else logits.masked_fill(~mask, 0.0)
-    everywhere = torch.ones(cells, cells, dtype=torch.bool, device=c.device)
-    fallback = fallback_rows(everywhere if mask is None else mask, c.dtype)
-    return normalise(logits, form.redistribution_norm, fallback, mask)
+    return normalise(logits, form.redistribution_norm, fallback_rows(mask, eye), mask)
 
 
 def redistribution_logits(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Tensor:
-    """The logits of R before normalisation: (B, K, K)."""
+    """The logits of R before normalisation: z (B, F), x (B, M), a (B, A), c (B, K) -> (B, K, K)."""
     batch, cells = c.shape
     if weights.hypernetwork is not None:
         return weights.hypernetwork(x, a, c).view(batch, cells, cells)

@@ -99,6 +99,5 @@ def _fixed(weights: Weights, form: Form) -> Tensor | None:
     assert B_r is not None
     if "redistribution" in form.not_conserving:
         return B_r if mask is None else B_r.masked_fill(~mask, 0.0)
-    everywhere = torch.ones_like(B_r[0], dtype=torch.bool)
-    fallback = fallback_rows(everywhere if mask is None else mask, B_r.dtype)
-    return normalise(B_r, form.redistribution_norm, fallback, mask)
+    eye = torch.eye(B_r.shape[-1], dtype=B_r.dtype, device=B_r.device)
+    return normalise(B_r, form.redistribution_norm, fallback_rows(mask, eye), mask)

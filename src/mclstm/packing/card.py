@@ -81,6 +81,7 @@ ROLES = {
     "static": "attribute of a site",
     "target": "predicted",
 }
+STEPS = {"D": "a day", "h": "an hour"}  # others as pandas calls them
 KINDS = {"single": "a member", "ensemble": "the ensemble"}
 NAMES = {"nse": "NSE", "kge": "KGE", "beta-nse": "β-NSE", "alpha-nse": "α-NSE", "flv": "FLV", "fhv": "FHV"}
 
@@ -100,7 +101,8 @@ def card(about: Mapping[str, Any]) -> str:
         season=_computed(columns),
         example=safe(columns["mass"][0]),
         unit=_unit(about, columns["mass"][0]),
-        **{key: data[key] for key in ("step", "sites", "steps", "sha256")},
+        step=STEPS.get(data["step"], data["step"]),
+        **{key: data[key] for key in ("sites", "steps", "sha256")},
         **{key: str(data[key]).removesuffix(" 00:00:00") for key in ("first", "last")},
         **{key: safe(data[key]) for key in ("reader", "source")},
         periods="; ".join(f"{name} {' to '.join(span)}" for name, span in config["periods"].items() if span),

@@ -49,7 +49,17 @@ def success_table(rows: Sequence[Row]) -> str:
 
 def success_tables(rows: Sequence[Row]) -> str:
     """Who solved what, and how large the errors are: after few updates nobody has solved anything."""
-    return f"{success_table(rows)}\n\n{detail_table(rows)}"
+    return "\n\n".join([success_table(rows), detail_table(rows), *threshold_words(rows)])
+
+
+def threshold_words(rows: Sequence[Row]) -> list[str]:
+    """The errors below which an operation counts as solved, as rows of the constant carry them."""
+    told = []
+    for row in rows:
+        if row["model"] == "constant" and "threshold" in row:
+            beside = row["metric"].removeprefix("success").strip(" ()") or "threshold"
+            told.append(f"{row['setting']} {row['threshold']:.3g} ({beside})")
+    return [f"Solved is an error below: {', '.join(told)}."] if told else []
 
 
 def detail_table(rows: Sequence[Row]) -> str:

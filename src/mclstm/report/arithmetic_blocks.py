@@ -64,7 +64,7 @@ def trained(made: Mapping[str, Any], rows: Sequence[Row]) -> str:
     named = ["a copy outside of any checkout" if name == "unknown" else name for name in commits]
     silent = [m for m in dict.fromkeys(r["model"] for r in rows if r.get("trained")) if not said(m, jobs)]
     known = f" Its runs were trained at {', '.join(named)}." if named else ""
-    return known + (f" Not known: {', '.join(silent)}." if named and silent else "")
+    return known + (f" Which commit trained {', '.join(silent)} is not known." if named and silent else "")
 
 
 def said(model: str, jobs: Mapping[str, Any]) -> bool:
@@ -140,7 +140,7 @@ def pictures(root: Path, protocol: str) -> list[str]:
 
 def told(name: str, found: Mapping[str, Any]) -> str:
     lines = "\n".join(f"- {sentence}" for sentence in found["sentences"])
-    return f"**{name}**, seed {found['seed']}, task {found['task']} summed over time:\n\n{lines}"
+    return f"**{name}**, seed {found['seed']}, task {found['task']} of the inputs' sums over time:\n\n{lines}"
 
 
 def rates(root: Path, task: str) -> str:
@@ -153,8 +153,11 @@ def rates(root: Path, task: str) -> str:
     for rate in every:
         shown[rate] = [f"{median_error(found['validation'][model][rate]):.3g}" for model in found["choice"]]
     shown["choice"] = [f"{rate:g}" for rate in found["choice"].values()]
-    seeds = found["seeds"][1]
-    return f"{markdown(pd.DataFrame(shown))}\n\nMedian validation error of {seeds} seeds that no table uses."
+    told = f"Median validation error of {found['seeds'][1]} seeds that no table uses."
+    rows = (read(root, task, "stated") or {"rows": []})["rows"]
+    trivial = [r for r in rows if (r["model"], r["setting"], r["metric"]) == ("constant", "reference", "mse")]
+    told += "".join(f" The constant has {r['value']:.3g} on test samples of the same kind." for r in trivial)
+    return f"{markdown(pd.DataFrame(shown))}\n\n{told}"
 
 
 ARITHMETIC: dict[str, Callable[[Path], str]] = {

@@ -36,7 +36,7 @@ def rate(item: Row | None) -> str:
     if found is None:
         return NOTHING
     value, low, high = (round(100 * found[key]) for key in ("value", "low", "high"))
-    return f"{value} % ({low} to {high})"
+    return f"{value} %" if found["low"] == found["high"] else f"{value} % ({low} to {high})"
 
 
 def mean(item: Row | None) -> str:

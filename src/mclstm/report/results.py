@@ -16,6 +16,7 @@ from mclstm.training.folder import environment
 from mclstm.training.journal import without_nan
 
 __all__ = [
+    "SIGNIFICANT",
     "Claim",
     "Row",
     "as_much",
@@ -31,6 +32,7 @@ __all__ = [
 
 Row = dict[str, Any]
 Claim = dict[str, Any]
+SIGNIFICANT = 0.05  # below this p a claim that has a test holds
 
 
 Spread = Literal["range", "quartiles"]

@@ -30,6 +30,7 @@ class Line(NamedTuple):
     model: str
     metric: str
     show: Callable[[float], str]
+    protocols: tuple[str, ...] = PROTOCOLS  # under which there is such a model
 
 
 def plain(value: float) -> str:
@@ -48,7 +49,7 @@ LINES = (
     *(
         Line(f"addition problem, {where}: error of {model}", "addition", where, model, "mse", plain)
         for where in ("seq length", "combo")
-        for model in ("mclstm", "lstm")
+        for model in ("mclstm", "lstm", "constant")
     ),
     *(
         Line(f"recurrent {name}: solved by {model}", "recurrent-arithmetic", name, model, "success", percent)
@@ -67,9 +68,10 @@ LINES = (
             model,
             "success",
             percent,
+            ("stated",) if model == "mclstm-tuned" else PROTOCOLS,
         )
         for n in (10, 1000)
-        for model in ("mclstm", "nau")
+        for model in ("mclstm", "mclstm-tuned", "nau")
     ),
     *(
         Line(f"447 basins, median NSE: {model}", "hydrology", "447 basins", model, "nse", exact)
@@ -99,12 +101,14 @@ def summary(root: Path) -> str:
         there = [row["paper"] for row in rows.values() if row is not None]
         begun = any(files[line.experiment, protocol] for protocol in PROTOCOLS)
         paper = there[0] if there else printed(line) if begun else None
-        if not there and paper is None and not (anything and line.experiment == FIGURE):
+        drawn = line.experiment == FIGURE and line.protocols == PROTOCOLS  # the others are our own
+        if not there and paper is None and not (anything and drawn):
             continue
         shown[""].append(line.text)
         shown["paper"].append(NOTHING if paper is None else line.show(paper))
         for protocol, row in rows.items():
-            shown[protocol].append(NOT_RUN if row is None else cell(row, line))
+            absent = NOT_RUN if protocol in line.protocols else NOTHING
+            shown[protocol].append(absent if row is None else cell(row, line))
     return markdown(pd.DataFrame(shown)) if shown[""] else "No results yet."
 
 
@@ -137,6 +141,8 @@ def found(rows: Sequence[Row], line: Line) -> Row | None:
 
 def cell(row: Row, line: Line) -> str:
     """The value with its interval where there is one, how many runs it is of, how far they were trained."""
+    if row["model"] == "constant":
+        return line.show(row["value"])
     bounds = [row["low"], row["high"]]
     known = all(bound is not None and math.isfinite(bound) for bound in bounds)
     span = f"{' to '.join(line.show(bound) for bound in bounds)}; " if known else ""

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mclstm.tasks.marker import end_marker
 from mclstm.tasks.mnist import Digits, normalised
 from mclstm.tasks.protocols import Protocol, switched
 
@@ -58,8 +59,7 @@ def digit_sums(digits: Digits, index: Tensor) -> DigitSums:
     (torch.Size([3, 2, 1, 28, 28]), [1.0, 1.0, -1.0], [4.0, 9.0, 15.0])
     """
     at = index.transpose(-1, -2)
-    a = torch.ones(*at.shape[-2:], 1)
-    a[-1] = -1.0
+    a = end_marker(*at.shape[-2:])
     return DigitSums(normalised(digits.images[at]).unsqueeze(-3), a, exact(digits.labels[at]))
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mclstm.nn.arguments import one_of
+from mclstm.tasks.marker import end_marker
 from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.streams import uniform
 from mclstm.tasks.subsets import OPERATIONS, Subsets, combine, expected, moved, subset_sums
@@ -96,10 +97,3 @@ class RecurrentArithmetic:
     def constant(self, y: Tensor) -> Tensor:
         """The mean target of the training sequences, whatever is asked: y (E, B, 1) -> (E, B, 1)."""
         return torch.full_like(y, expected(self.operation, self.input_size, self.steps, *self.train_range))
-
-
-def end_marker(steps: int, samples: int) -> Tensor:
-    """1, and -1 at the last step: (T, B, 1), one number a step for all samples."""
-    a = torch.ones(steps, 1, 1)
-    a[-1] = -1.0
-    return a.expand(-1, samples, 1)

@@ -11,6 +11,7 @@ from mclstm.experiments.bench.sizes import Sizes, Task
 from mclstm.nn.gates import GateOptions
 from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
+from mclstm.tasks.marker import end_marker
 
 __all__ = ["member_growth", "small", "update"]
 
@@ -60,8 +61,7 @@ def batch(sizes: Sizes, members: int | None) -> tuple[Tensor, Tensor, Tensor]:
     source = torch.Generator().manual_seed(0)
     lead = () if members is None else (members,)
     x = torch.rand(*lead, sizes.T, sizes.B, sizes.M, generator=source)
-    a = torch.ones(sizes.T, sizes.B, sizes.A)
-    a[-1] = -1.0
+    a = end_marker(sizes.T, sizes.B).repeat(1, 1, sizes.A)
     return x, a, x.sum(dim=(-3, -1)).unsqueeze(-1)
 
 

@@ -19,7 +19,7 @@ from mclstm.experiments.hydrology.member import learn
 from mclstm.experiments.hydrology.settings import MODELS, PERIODS, Scale, data_of, require_stated, training_of
 from mclstm.experiments.jobs import Job, Result
 from mclstm.report.hydrology.variants import ablation_table
-from mclstm.report.results import Claim, Row, claim, interval_row
+from mclstm.report.results import SIGNIFICANT, Claim, Row, claim, interval_row
 
 __all__ = ["CONFIGURATIONS", "EXPERIMENT"]
 
@@ -39,7 +39,6 @@ SCALES = {
 }
 STRIDE = 30  # one basin has few windows: they overlap, so that an epoch has several batches
 RESTART = 180  # scored as trained, and as the paper: what does not let mass go fills up without end
-SIGNIFICANT = 0.05
 Table = NDArray[np.float64]  # (basins, repetitions), NaN where a training failed
 
 

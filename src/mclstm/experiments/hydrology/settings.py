@@ -98,9 +98,9 @@ EXTRA: dict[str, Extra] = {
     # Half the cells, more updates at one rate, averaged weights: docs/hydrology.md, "Going further".
     "mclstm-tuned": Extra("mclstm", STEADY, Scale({"mclstm": 32}, 256, 2000, 10, 4, 20)),
     "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
-    # A quarter of the batch and three times the updates at half the rate; and, with twice the updates, for
-    # longer ones lowered its validation score, gates that see means of what came before.
+    # A quarter of the batch, three times the updates, half the rate.
     "mclstm-small-batches": Extra("mclstm", SLOW, Scale({"mclstm": 32}, 64, 6000, 10, 4, 100)),
+    # Gates also see means of the past days; 4,000 updates, for in a longer trial the validation score fell.
     "mclstm-antecedent": Extra(
         "mclstm", SLOW, Scale({"mclstm": 32}, 64, 4000, 10, 4, 100), data={"antecedent": [7, 30, 90]}
     ),

@@ -57,8 +57,8 @@ class FrontEnd(nn.Module):
 
 def features(
     x: Tensor,  # (N, 1, 28, 28)
-    W: list[Tensor],
-    b: list[Tensor],
+    W: list[Tensor],  # the kernels first, (O, I, 5, 5) each
+    b: list[Tensor],  # (O,) each
 ) -> Tensor:
     """What the convolutions see: (N, 800), channels last."""
     # With one channel both layouts have the same bytes: only these strides say that channels come last.

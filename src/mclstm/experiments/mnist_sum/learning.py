@@ -15,6 +15,7 @@ from mclstm.experiments.networks import sources
 from mclstm.experiments.outcome import lowest
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
+from mclstm.tasks.marker import end_marker
 from mclstm.tasks.mnist import Digits, find_mnist, normalised, read_mnist
 from mclstm.tasks.mnist_sum import LENGTHS, chunks, digit_sums, exact, scored_steps
 from mclstm.tasks.protocols import Protocol
@@ -126,9 +127,8 @@ def scores(
         if length > count:
             continue
         at = chunks(split, count, length).T
-        a = torch.ones(*at.shape, 1)
-        a[-1] = -1.0
-        error = network.memory(numbers[:, at], a).double() - exact(digits.labels[at]).double()
+        y = network.memory(numbers[:, at], end_marker(*at.shape)).double()
+        error = y - exact(digits.labels[at]).double()
         found[length] = error[:, scored_steps(length, protocol)].square().mean(dim=(1, 2, 3))
     return found
 

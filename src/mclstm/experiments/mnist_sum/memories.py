@@ -12,7 +12,7 @@ from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
 from mclstm.tasks.protocols import Protocol, switched
 
-__all__ = ["Accumulator", "Cells", "Outflow", "Recurrent", "lstm", "mass_conserving", "nau"]
+__all__ = ["Accumulator", "Cells", "Outflow", "Running", "lstm", "mass_conserving", "nau"]
 
 CELLS = 2  # as for addition in recurrent arithmetic; the published models have one unit
 CLOSED = -1e4  # an outlet that lets less than 1e-30 of its cell out, for ever: its gradient is 0 too
@@ -75,7 +75,7 @@ class Outflow(nn.Module):
         return y
 
 
-class Recurrent(nn.Module):
+class Running(nn.Module):
     """A baseline and its output layer; without one the first unit is the prediction."""
 
     def __init__(self, layer: nn.Module, head: nn.Module | None) -> None:
@@ -122,19 +122,19 @@ def mass_conserving(
     return Outflow(layer, head)
 
 
-def nau(protocol: Protocol, drawn: Sources) -> Recurrent:
+def nau(protocol: Protocol, drawn: Sources) -> Running:
     """A recurrent NAU: as published one unit that starts at 0, else two with a NAU as output layer."""
     one, E = switched("mnist sum: one unit", protocol), len(drawn)
     layer = BASELINES["nau"](1, 1 if one else CELLS, members=E, seeds=drawn)
     if one:
         layer.get_parameter("h0").requires_grad_(False)
-    return Recurrent(layer, None if one else UNITS["nau"](CELLS, 1, members=E, seeds=drawn))
+    return Running(layer, None if one else UNITS["nau"](CELLS, 1, members=E, seeds=drawn))
 
 
-def lstm(protocol: Protocol, drawn: Sources) -> Recurrent:
+def lstm(protocol: Protocol, drawn: Sources) -> Running:
     """An LSTM: as published one unit, whose outputs cannot leave (-1, 1), else two and a linear layer."""
     one, E = switched("mnist sum: one unit", protocol), len(drawn)
     layer = LSTM(1, 1 if one else CELLS, members=E, seeds=drawn)
     if switched("mnist sum: lstm started by torch", protocol):
         start_as_torch_(layer, drawn)
-    return Recurrent(layer, None if one else Linear(CELLS, 1, start="xavier", members=E, seeds=drawn))
+    return Running(layer, None if one else Linear(CELLS, 1, start="xavier", members=E, seeds=drawn))

@@ -13,11 +13,11 @@ from mclstm.baselines.recurrent import RecurrentUnit
 from mclstm.baselines.regularisers import Schedule, sparsity_penalty, zero_penalty
 from mclstm.experiments.arithmetic_tuned import OUTLET
 from mclstm.experiments.mnist_sum.front_end import FrontEnd
-from mclstm.experiments.mnist_sum.memories import Accumulator, Recurrent, lstm, mass_conserving, nau
+from mclstm.experiments.mnist_sum.memories import Accumulator, Running, lstm, mass_conserving, nau
 from mclstm.experiments.networks import Sources
 from mclstm.tasks.protocols import Protocol, switched
 
-__all__ = ["RECIPES", "Recipe", "SumModel", "build", "usual_rate"]
+__all__ = ["RECIPES", "SumModel", "SumRecipe", "build", "usual_rate"]
 
 RATE = 1e-3  # of every front end, and of the memories where nothing else is said
 L2 = 1e-4
@@ -48,26 +48,26 @@ class SumModel(nn.Module):
 
 
 # (model, numbers of the images (E, T, B, 1), update, updates in all) -> (E,)
-Penalty = Callable[[SumModel, Tensor, int, int], Tensor]
+SumPenalty = Callable[[SumModel, Tensor, int, int], Tensor]
 
 
 def nothing(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
-    """No penalty."""
+    """No penalty: x (E, T, B, 1) -> (E,)."""
     return x.new_zeros(x.shape[0])
 
 
 def small_numbers(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
-    """The paper's L2 on what the front end gives, 1e-4 mean(x²) / 2, against numbers that grow and grow."""
+    """The paper's L2 on what the front end reads, 1e-4 mean(x²) / 2: x (E, T, B, 1) -> (E,)."""
     return L2 / 2.0 * x.square().mean(dim=(1, 2, 3))
 
 
 def whole_weights(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
     """Madsen and Johansen's R_W, from 0 to 10 between updates 1e4 and 1e5 of 86,000, and R_z on all inputs.
 
-    In a shorter training the schedule is as much shorter, else it would never begin.
+    In a shorter training the schedule is as much shorter, else it would never begin. x: (E, T, B, 1) -> (E,)
     """
     memory = model.memory
-    assert isinstance(memory, Recurrent)
+    assert isinstance(memory, Running)
     assert isinstance(memory.layer, RecurrentUnit)
     assert isinstance(memory.layer.unit, NAU)
     share = updates / PAPER_UPDATES
@@ -81,27 +81,27 @@ def whole_weights(model: SumModel, x: Tensor, update: int, updates: int) -> Tens
     return factor * sparsity_penalty(model) + zero
 
 
-class Recipe(NamedTuple):
+class SumRecipe(NamedTuple):
     """A row of the table: its memory, how fast that learns, and what the loss adds."""
 
     memory: Callable[[Protocol, Sources], nn.Module]
-    penalty: Penalty
+    penalty: SumPenalty
     learning_rate: float = RATE
     mass: bool = False  # the numbers of the images are masses
     clamped: bool = False
     protocols: tuple[Protocol, ...] = ("stated", "published")
 
 
-RECIPES: dict[str, Recipe] = {
-    "mclstm": Recipe(mass_conserving, small_numbers, mass=True),
+RECIPES: dict[str, SumRecipe] = {
+    "mclstm": SumRecipe(mass_conserving, small_numbers, mass=True),
     # Our own: outlets start closed until the marker opens them, so far that a thousand steps leak nothing.
-    "mclstm-tuned": Recipe(
+    "mclstm-tuned": SumRecipe(
         partial(mass_conserving, outlet=OUTLET), small_numbers, mass=True, protocols=("stated",)
     ),
-    "nau": Recipe(nau, whole_weights, clamped=True),
+    "nau": SumRecipe(nau, whole_weights, clamped=True),
     # The paper shows none. Its outputs are below 1 and the sums near 45: slower, it would not get there.
-    "lstm": Recipe(lstm, small_numbers, learning_rate=0.05),
-    "reference": Recipe(lambda protocol, drawn: Accumulator(), nothing),
+    "lstm": SumRecipe(lstm, small_numbers, learning_rate=0.05),
+    "reference": SumRecipe(lambda protocol, drawn: Accumulator(), nothing),
 }
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mclstm.evaluation.references import FEWEST, reference_threshold
 from mclstm.evaluation.statistics import Interval, binomial_test, wilson_interval
 from mclstm.experiments.jobs import Result
-from mclstm.experiments.success import SIGNIFICANT, failure_rows, find, numbers, quartiles
-from mclstm.report.results import Claim, Row, claim, interval_row
+from mclstm.experiments.success import failure_rows, find, numbers, quartiles
+from mclstm.report.results import SIGNIFICANT, Claim, Row, claim, interval_row
 from mclstm.tasks.protocols import Protocol, switched
 
 __all__ = [

@@ -53,7 +53,10 @@ def runs(*tensors: Tensor) -> bool:
 
 
 def plain(x: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """The same in torch's operations. The largest of four is rectified once instead of all four."""
+    """The same in torch's operations: x (N, I, H, V), W (O, I, k, k), b (O,) -> (N, O, h, v).
+
+    The largest of four is rectified once instead of all four.
+    """
     return relu(max_pool2d(conv2d(x, W, b), 2))
 
 

@@ -8,7 +8,7 @@ from mclstm.evaluation.comparison import COMPARED
 from mclstm.report.hydrology.claims import tests_table
 from mclstm.report.hydrology.cycle import METRICS as CYCLE
 from mclstm.report.hydrology.cycle import cycle_table
-from mclstm.report.hydrology.table import comparison_table, label
+from mclstm.report.hydrology.table import comparison_table, label, short_label
 from mclstm.report.hydrology.trials import trials_table
 from mclstm.report.hydrology.variants import ablation_table, claims_list, variants_table
 from mclstm.report.results import read_results
@@ -60,7 +60,7 @@ def snow(root: Path) -> str:
     for row in rows:
         span = f" ({row['low']:.2f} to {row['high']:.2f})" if row["n"] > 1 else ""
         paper = NOTHING if row["paper"] is None else f"{row['paper']:.2f}"
-        about = [label(row["model"]).removesuffix(" single"), row["setting"], names[row["metric"]]]
+        about = [short_label(row["model"]), row["setting"], names[row["metric"]]]
         lines.append([*about, f"{row['value']:.2f}{span}", str(row["n"]), paper])
     return lined(["model", "what", "", "held out", "members", "paper"], lines)
 

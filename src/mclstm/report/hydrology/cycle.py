@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from mclstm.report.hydrology.table import label
+from mclstm.report.hydrology.table import short_label
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, shown, styled
 from mclstm.report.tables import NOTHING, lined
 
@@ -66,9 +66,8 @@ def cycle_table(rows: Sequence[dict[str, Any]]) -> str:
         r, ratio = (cells.get((model, setting, metric)) for metric in METRICS)
         either = r or ratio
         if either is not None:
-            name = label(model).removesuffix(" single")
-            highest = [peaks(either), NAMES[either["reference_peak"] - 1]]
-            lines.append([name, setting, spread(r), spread(ratio), *highest, str(len(either["peaks"]))])
+            numbers = [spread(r), spread(ratio), peaks(either), NAMES[either["reference_peak"] - 1]]
+            lines.append([short_label(model), setting, *numbers, str(len(either["peaks"]))])
     return lined(head, lines)
 
 

@@ -12,13 +12,12 @@ from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored, summary
 from mclstm.evaluation.statistics import Interval
 from mclstm.report.hydrology.paper import CLAIM, CONSERVING, PAPER, SEEDS, paper_value
-from mclstm.report.results import interval_row, save_results
+from mclstm.report.results import SIGNIFICANT, interval_row, save_results
 from mclstm.training.atomic import write_text_atomic
 
 __all__ = ["claims_of", "member_rows", "merged", "paper_rows", "rows_of", "update_results"]
 
 TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
-LEVEL = 0.05
 Row = dict[str, Any]
 
 
@@ -113,7 +112,7 @@ def _all(rows: list[Row], claim: str) -> list[Row]:
 
 
 def _claim(claim: str, test: str, p: float) -> Row:
-    return {"claim": claim, "test": test, "p": p, "holds": p < LEVEL}
+    return {"claim": claim, "test": test, "p": p, "holds": p < SIGNIFICANT}
 
 
 def merged(content: Row, rows: Sequence[Row], claims: Sequence[Row]) -> Row:

@@ -7,7 +7,7 @@ from mclstm.evaluation.comparison import COMPARED
 from mclstm.report.hydrology.paper import CONSERVING, LABELS, METRICS, paper_quartiles
 from mclstm.report.tables import NOTHING, lined
 
-__all__ = ["comparison_table", "label"]
+__all__ = ["comparison_table", "label", "short_label"]
 
 HEADS = {"nse": "NSE", "beta-nse": "β-NSE", "flv": "FLV", "fhv": "FHV", "kge": "KGE", "alpha-nse": "α-NSE"}
 DIGITS = {"flv": 1, "fhv": 1}
@@ -23,6 +23,15 @@ def label(model: str) -> str:
     ('HBV (upper)', 'my-model ensemble')
     """
     return LABELS.get(model, model.removesuffix("-ensemble") + " ensemble" * model.endswith("-ensemble"))
+
+
+def short_label(model: str) -> str:
+    """The same where all rows are of members, whose number stands beside.
+
+    >>> short_label("mclstm"), short_label("mclstm-tuned"), short_label("calendar")
+    ('MC-LSTM', 'MC-LSTM tuned', 'calendar')
+    """
+    return label(model).removesuffix(" single").removesuffix(",")
 
 
 def comparison_table(

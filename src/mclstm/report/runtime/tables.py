@@ -52,7 +52,8 @@ def machine(found: dict[str, Any]) -> str:
         f"Made on {made['date']} at commit {made['commit']}: {about['cpu']}, {about['cores']} cores, {flags},"
         f" {about['memory_gb']} GB, torch {about['torch']} with {about['blas']}, kernel {about['kernel']}; "
         f"{made['wall_seconds'] / 60:.0f} minutes. "
-        f"Load of the machine, all processes, when a group began: {loads}.{scale}"
+        "Load average of the machine (a minute, all processes, those of the group before included) "
+        f"when a group began: {loads}.{scale}"
     )
 
 
@@ -114,16 +115,27 @@ def table(found: dict[str, Any]) -> str:
     passes = every(rows, metric=FORWARD)
     lines = []
     for model in models(passes):
-        mine = {f"threads: {row['threads']}": with_quartiles(row) for row in every(passes, model=model)}
+        mine, over = {}, {}
+        for row in every(passes, model=model):
+            loop = find(passes, model="lstm-python", threads=row["threads"])
+            mine[f"threads: {row['threads']}"] = with_quartiles(row)
+            over[f"time / lstm-python, threads: {row['threads']}"] = times(row, loop)
         cpu, gpu = find(passes, model=model), find(rows, model=model, metric="forward on a GPU")
-        theirs = {"paper, CPU": cpu, "paper, GPU": gpu}
-        shown = {name: number(row) for name, row in theirs.items()}
-        lines.append({"forward, ms": model, **mine, "GPU": "not measured", **shown})
+        theirs = {"paper, CPU": number(cpu), "paper, GPU": number(gpu)}
+        over["time / lstm-python, paper, CPU"] = papers_times(cpu, find(passes, model="lstm-python"))
+        lines.append({"forward, ms": model, **mine, "GPU": "not measured", **theirs, **over})
     return markdown(pd.DataFrame(lines)) if lines else nothing()
 
 
 def number(row: Row | None) -> str:
     return NOTHING if row is None or row["paper"] is None else f"{row['paper']:g}"
+
+
+def papers_times(slow: Row | None, fast: Row | None) -> str:
+    """The same ratio of the paper's numbers."""
+    if slow is None or fast is None or slow["paper"] is None or fast["paper"] is None:
+        return NOTHING
+    return text(slow["paper"] / fast["paper"])
 
 
 def small(found: dict[str, Any]) -> str:
