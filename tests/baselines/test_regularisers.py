@@ -1,5 +1,7 @@
 """Sparsity penalty, schedule, clamp and R_z, against numbers worked out by hand."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -39,6 +41,17 @@ def test_penalty_is_one_a_member():
     torch.testing.assert_close(sparsity_error(layers), torch.tensor([0.3, 0.25, 0.3]))
     sparsity_penalty(layers).sum().backward()
     torch.testing.assert_close(layers[1].W.grad[0, 0], torch.tensor([-0.5, 0.0]))
+
+
+@pytest.mark.parametrize("name", ["nac", "nac-mul", "nalu"])
+def test_sparsity_error_is_of_the_weights_that_inputs_meet(name):
+    """tanh(Ŵ)σ(M̂) of two weights: 0.06 is near 0, -0.67 near -1."""
+    unit = UNITS[name](2, 1)
+    with torch.no_grad():
+        weights = unit.nac if name == "nac-mul" else unit
+        weights.W_hat.copy_(torch.tensor([[0.1, -1.0]]))
+        weights.M_hat.copy_(torch.tensor([[0.5, 2.0]]))
+    assert sparsity_error(unit).item() == pytest.approx(1 - math.tanh(1.0) / (1 + math.exp(-2.0)))
 
 
 def test_nmu_outside_its_limits_is_pulled_back():

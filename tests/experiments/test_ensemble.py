@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from experiments.working import Stopping
 from mclstm.errors import CheckpointError, Interrupted
-from mclstm.experiments import recurrent_arithmetic, static_arithmetic, training
+from mclstm.experiments import addition_training, recurrent_arithmetic, static_arithmetic, training
 from mclstm.experiments.arithmetic_models import RECURRENT, recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.networks import Recipe, member_errors, sources
@@ -20,10 +20,12 @@ from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.training import checkpoint
 
 Work = Callable[..., object]
+SAMPLES = {"train": 500, "validation": 20, "test": 5}  # four batches an epoch: the first stop is within one
 JOBS: dict[str, tuple[Work, dict[str, object]]] = {
     "mclstm": (recurrent_arithmetic.learn, {"model": "mclstm", "operation": "multiplication"}),
     "nau": (recurrent_arithmetic.learn, {"model": "nau", "operation": "addition"}),
     "mcfc": (static_arithmetic.learn, {"model": "mcfc", "operation": "subtraction"}),
+    "addition": (addition_training.learn, {"model": "nau", "samples": SAMPLES}),
 }
 
 

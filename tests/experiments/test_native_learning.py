@@ -1,17 +1,19 @@
 """The kernel library trains as torch does: its networks, its failures, and what it leaves to torch."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 
 from mclstm.baselines import UNITS, Linear
+from mclstm.baselines.regularisers import layers_of
 from mclstm.experiments import native_learning as module
 from mclstm.experiments.arithmetic import problem
 from mclstm.experiments.arithmetic_models import recurrent_recipe, static_recipe
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.networks import Decay, Recipe, sources
+from mclstm.experiments.networks import Decay, OutputPenalty, Recipe, sources
 from mclstm.experiments.training import Problem, go_on
 from mclstm.ops.native.library import library
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
@@ -19,6 +21,7 @@ from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 
 SEEDS = [3, 4, 8]
+Make = Callable[[str, str], tuple[Problem, Recipe]]
 STATIC = [
     *(("mcfc", operation) for operation in OPERATIONS),
     *(("nau", operation) for operation in ("addition", "subtraction")),
@@ -29,11 +32,9 @@ STATIC = [
 needs_library = pytest.mark.skipif(library() is None, reason="without the library torch trains, as elsewhere")
 
 
-def recurrent(model: str, operation: str) -> tuple[Problem, Recipe]:
-    task, recipe = (
-        RecurrentArithmetic(operation, SEEDS, protocol="published"),
-        recurrent_recipe(model, operation, "published"),
-    )
+def recurrent(model: str, operation: str, recipe: Recipe | None = None) -> tuple[Problem, Recipe]:
+    task = RecurrentArithmetic(operation, SEEDS, protocol="published")
+    recipe = recipe or recurrent_recipe(model, operation, "published")
 
     def batches(update: int) -> tuple[tuple[Tensor, ...], Tensor]:
         x, a, y = task.train(update)
@@ -131,6 +132,54 @@ def test_static_networks_learn_as_in_torch(model: str, operation: str) -> None:
     updates = 7 if model == "nalu" else 12  # slopes of 1 / |h| near h = 0 make much of the last bits
     both = (trained(static(model, operation), native, updates, first) for native in (True, False))
     assert_alike(*both)
+
+
+def near_limits(made: Make, model: str, operation: str) -> tuple[Problem, Recipe]:
+    """Weights within 1e-4 of their limits, where predictions are too small: what is learned lies beyond."""
+    task, recipe = made(model, operation)
+    with torch.no_grad():
+        for unit in layers_of(task.model):
+            low, high = unit.limits
+            flat = unit.W.view(len(SEEDS), -1)
+            # A difference of two like sums is 0; a product of a large sum and of what is below 1 is small.
+            upper, lower = (flat[:, ::2], flat[:, 1::2]) if model == "nau" else flat.chunk(2, dim=1)
+            upper.fill_(high - 1e-4)
+            lower.fill_(low + 1e-4)
+        for name, value in task.model.named_parameters():
+            if name.endswith("h0"):
+                value.fill_(2.0)  # which has no limits
+    return task, recipe
+
+
+@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_library), False])
+@pytest.mark.parametrize(
+    ("made", "model", "operation"),
+    [
+        (static, "nau", "addition"),
+        (static, "nmu", "multiplication"),
+        (recurrent, "nau", "addition"),
+        (recurrent, "nmu", "multiplication"),
+    ],
+)
+def test_weights_reach_their_limits_and_stay(made: Make, model: str, operation: str, native: bool) -> None:
+    found = trained(near_limits(made, model, operation), native)
+    units = layers_of(found.model)
+    for unit in units:
+        low, high = unit.limits
+        assert unit.W.min() >= low
+        assert unit.W.max() == high
+    assert any(unit.W.min() == unit.limits[0] for unit in units)
+    if native:
+        assert_alike(found, trained(near_limits(made, model, operation), native=False))
+
+
+@needs_library
+def test_a_large_output_penalty_counts_as_in_torch() -> None:
+    recipe = recurrent_recipe("mclstm", "addition", "published")._replace(penalty=OutputPenalty(1e5))
+    found, wanted = (trained(recurrent("mclstm", "addition", recipe), native) for native in (True, False))
+    assert_alike(found, wanted)
+    W, slope, _ = found.moments(found.model.head.W)
+    assert torch.equal(slope.sign(), W.sign())  # all weights are pulled to 0, whatever the error says
 
 
 @needs_library

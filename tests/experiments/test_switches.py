@@ -17,6 +17,8 @@ from mclstm.experiments.experiment import Options
 from mclstm.experiments.jobs import run_jobs
 from mclstm.experiments.networks import MassConserving, sources
 from mclstm.nn.mcfc import MultiplicativeMCFC
+from mclstm.tasks.protocols import Protocol
+from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 from mclstm.training.checkpoint import load
 
@@ -116,6 +118,19 @@ def test_only_subtraction_of_mclstm_is_short() -> None:
             if job.goal != 2_000_000:
                 goals[protocol, job.name] = job.goal
     assert goals == {("published", "mclstm/subtraction/seeds-0-99"): 500_000}
+
+
+@pytest.mark.parametrize(("protocol", "fresh"), [("stated", False), ("published", True)])
+def test_only_published_evaluations_differ_from_each_other(protocol: Protocol, fresh: bool) -> None:
+    """Of the same weights; each is the same again when a stopped job comes back to it."""
+    task = RecurrentArithmetic("addition", [0, 1], protocol=protocol)
+    network = recurrent_recipe("nau", "addition", protocol).build(sources([0, 1]))
+    errors = recurrent_arithmetic.errors_of(task, 1_000)
+    with torch.no_grad():
+        first, second, again = (errors(network, update) for update in (0, 1_000, 1_000))
+    for name in SETS:
+        assert first[name].ne(second[name]).tolist() == [fresh, fresh]
+        assert torch.equal(second[name], again[name])
 
 
 @pytest.mark.parametrize(

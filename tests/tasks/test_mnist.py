@@ -12,9 +12,7 @@ from mclstm.tasks.mnist import FILES, SPLITS, find_mnist, normalised, read_idx, 
 FOLDER = find_mnist()
 
 
-@pytest.mark.skipif(
-    FOLDER is None, reason="MNIST is neither in $MCLSTM_DATA/mnist nor in ../shared/data/mnist"
-)
+@pytest.mark.skipif(FOLDER is None, reason="MNIST is not in $MCLSTM_DATA/mnist")
 def test_real_files():
     digits = read_mnist(FOLDER)
     sizes = {split: part.images.shape[0] for split, part in digits.items()}

@@ -140,7 +140,8 @@ def scale(
     """
     seeds, updates = quick if options.profile == "quick" else paper
     if options.epochs is not None:
-        if per_epoch is None or options.updates is not None:
-            raise ConfigError("There are no epochs here, or updates are given too. Give --updates alone.")
+        assert per_epoch is not None, "an experiment that hears --epochs says how long one is"
+        if options.updates is not None:
+            raise ConfigError("Both --epochs and --updates are given. Give one of them.")
         updates = options.epochs * per_epoch
     return options.seeds or seeds, options.updates or updates

@@ -53,14 +53,14 @@ def home() -> Path:
 
 
 def find_mnist(folder: Path | str | None = None) -> Path | None:
-    """The folder with the files: the one that is named; else its home or `../shared/data/mnist`, or None."""
+    """The folder with the files: the one that is named, else its home; None if they are not there."""
     if folder is not None and not has_mnist(Path(folder)):
         raise DataError(
             f"{folder} lacks some of MNIST's four files, {', '.join(FILES)}, each .gz. "
             "Name another folder, or fetch them with --download."
         )
-    places = (home(), Path("../shared/data/mnist")) if folder is None else (Path(folder),)
-    return next((place for place in places if has_mnist(place)), None)
+    place = home() if folder is None else Path(folder)
+    return place if has_mnist(place) else None
 
 
 def has_mnist(place: Path) -> bool:

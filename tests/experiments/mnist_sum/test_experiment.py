@@ -8,32 +8,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments.mnist_sum.tiny import TINY, made_up
 from mclstm.cli.main import main
 from mclstm.errors import DataError
 from mclstm.experiments.jobs import Job, run_jobs
 from mclstm.experiments.mnist_sum import experiment, learning
-from mclstm.experiments.mnist_sum.experiment import Scale
 from mclstm.experiments.mnist_sum.learning import learn, scores
 from mclstm.experiments.mnist_sum.models import RECIPES, build
 from mclstm.experiments.networks import sources
 from mclstm.tasks.mnist import FILES, Digits, find_mnist
 from mclstm.tasks.mnist_sum import chunks, digit_sums, scored_steps
 
-TINY = Scale({"train": 80, "validation": 20, "test": 120}, batch_size=4, seeds=2, epochs=2)
-
-needs_mnist = pytest.mark.skipif(
-    find_mnist() is None, reason="MNIST is neither in $MCLSTM_DATA/mnist nor in ../shared/data/mnist"
-)
-
-
-def made_up() -> dict[str, Digits]:
-    """As many images as the tiny scale has, of noise that grows with the digit."""
-    made, source = {}, torch.Generator().manual_seed(0)
-    for split, count in TINY.images.items():
-        labels = torch.arange(count).remainder(10)
-        noise = torch.rand(count, 28, 28, generator=source)
-        made[split] = Digits((noise * 25 * (labels + 1)[:, None, None]).to(torch.uint8), labels)
-    return made
+needs_mnist = pytest.mark.skipif(find_mnist() is None, reason="MNIST is not in $MCLSTM_DATA/mnist")
 
 
 @pytest.fixture
@@ -191,4 +177,4 @@ def test_what_cannot_be_asked_for_is_said(tmp_path, capsys):
     assert main([*words, "--models", "gru"]) == 2
     assert "has no model 'gru'" in capsys.readouterr().err
     assert main(["experiment", "static-arithmetic", "--epochs", "2", "--out", str(tmp_path)]) == 2
-    assert "no epochs here" in capsys.readouterr().err
+    assert "has no use for --epochs" in capsys.readouterr().err

@@ -54,7 +54,7 @@ class Output {
             gate = logistic_of<float>(gate), power = power_of<float>(power);
             const Vec gap = gate * sum + (1.0f - gate) * power - unaligned<float>(y + b), d = 2.0f / float(B) * gap;
             const Vec by_sum = d * gate, by_gate = d * (sum - power) * gate * (1.0f - gate), by_log = d * (1.0f - gate) * power;
-            loss += double(total_of<float>(gap * gap)) / double(B);
+            for (Index lane = 0; lane < V; ++lane) loss += double(gap[lane]) * double(gap[lane]) / double(B);  // floats end at 1e38
             for (Index k = 0; k < K; ++k) {
                 const Vec sign = h[k] > 0.0f ? Vec{} + 1.0f : h[k] < 0.0f ? Vec{} - 1.0f : Vec{};
                 const Vec dh = float(w[k]) * (by_sum + by_log * sign / (size_of<float>(h[k]) + 1e-7f)) + float(w[K + k]) * by_gate;
