@@ -52,6 +52,14 @@ def test_how_many_seeds_of_the_addition_problem_never_begin_to_learn() -> None:
     assert f"(Fisher's exact test: p = {p:.2f})" in page("addition")
 
 
+def test_five_networks_of_the_sum_of_digits_are_told_apart_by_nothing() -> None:
+    rows = [row("mnist-sum/published.json", m, "length 1000", "success") for m in ("mclstm", "nau")]
+    wins = [int(sum(found["values"])) for found in rows]
+    p = stats.fisher_exact([[won, 5 - won] for won in wins]).pvalue
+    assert f"{wins[0]} of 5 against {wins[1]} of 5 at length 1000" in page("mnist-sum")
+    assert f"(Fisher's exact test: p = {p:.2f})" in page("mnist-sum")
+
+
 def test_what_a_penalty_on_the_cells_does_to_the_plain_sum() -> None:
     regime, file = "seq length 10000", "addition/stated-variants.json"
     pair = [row(file, model, regime, "mse") for model in ("mclstm-sum-l2", "mclstm-sum")]

@@ -35,6 +35,17 @@ class Setting(NamedTuple):
 OF_NAU = SparsityPenalty(Schedule(0.01, 5_000, 50_000))
 OF_NMU = SparsityPenalty(Schedule(10.0, 1_000_000, 2_000_000))
 
+# C.2 and C.3 alike.
+UNITS = {
+    ("nmu", "multiplication"): Setting(0.001, 2, OF_NMU, clamped=True),
+    ("nac", "addition"): Setting(0.001, 2),
+    ("nac", "subtraction"): Setting(0.001, 2),
+    ("nac-mul", "multiplication"): Setting(0.001, 2),
+    ("nalu", "addition"): Setting(0.001, 2),
+    ("nalu", "subtraction"): Setting(0.001, 2),
+    ("nalu", "multiplication"): Setting(0.001, 2),
+}
+
 # C.3. NAU has the schedule of NMU there, which is a switch.
 RECURRENT_SETTINGS = {
     ("mclstm", "addition"): Setting(0.01, 2, OutputPenalty(1e-3)),
@@ -45,13 +56,7 @@ RECURRENT_SETTINGS = {
     ("lstm", "multiplication"): Setting(0.01, 10, OutputPenalty(0.01)),
     ("nau", "addition"): Setting(0.001, 2, OF_NMU, clamped=True),
     ("nau", "subtraction"): Setting(0.001, 2, OF_NMU, clamped=True),
-    ("nmu", "multiplication"): Setting(0.001, 2, OF_NMU, clamped=True),
-    ("nac", "addition"): Setting(0.001, 2),
-    ("nac", "subtraction"): Setting(0.001, 2),
-    ("nac-mul", "multiplication"): Setting(0.001, 2),
-    ("nalu", "addition"): Setting(0.001, 2),
-    ("nalu", "subtraction"): Setting(0.001, 2),
-    ("nalu", "multiplication"): Setting(0.001, 2),
+    **UNITS,
 }
 
 # C.3 of MC-FC, C.2 of the units.
@@ -61,13 +66,7 @@ STATIC_SETTINGS = {
     ("mcfc", "multiplication"): Setting(0.01, 3),
     ("nau", "addition"): Setting(0.001, 2, OF_NAU, clamped=True),
     ("nau", "subtraction"): Setting(0.001, 2, OF_NAU, clamped=True),
-    ("nmu", "multiplication"): Setting(0.001, 2, OF_NMU, clamped=True),
-    ("nac", "addition"): Setting(0.001, 2),
-    ("nac", "subtraction"): Setting(0.001, 2),
-    ("nac-mul", "multiplication"): Setting(0.001, 2),
-    ("nalu", "addition"): Setting(0.001, 2),
-    ("nalu", "subtraction"): Setting(0.001, 2),
-    ("nalu", "multiplication"): Setting(0.001, 2),
+    **UNITS,
 }
 
 # A.6, and C.5 for the clamp of NAU, which is the output layer of NALU too: a switch. The scripts have no

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mclstm.config.messages import explain
 from mclstm.config.run import Config
@@ -14,6 +14,8 @@ from mclstm.config.training import TrainingConfig
 from mclstm.errors import ConfigError
 
 __all__ = ["anchored", "check_config", "check_training", "dump_config", "json_schema", "load_config"]
+
+Section = TypeVar("Section", bound=BaseModel)
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -36,7 +38,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
         place = override(raw, text)
         origins = {old: origin for old, origin in origins.items() if old[: len(place)] != place}
         origins[place] = "--set"
-    return checked(raw, origins)
+    return checked(Config, raw, origins)
 
 
 def check_config(raw: dict[str, Any]) -> Config:
@@ -49,7 +51,7 @@ def check_config(raw: dict[str, Any]) -> Config:
     config, model: this key is missing. Add it: What is trained.
     config, training: this key is missing. Add it: How it is trained.
     """
-    return checked(unshared(raw), {(): "config"})
+    return checked(Config, unshared(raw), {(): "config"})
 
 
 def check_training(place: str, **given: Any) -> TrainingConfig:
@@ -59,10 +61,7 @@ def check_training(place: str, **given: Any) -> TrainingConfig:
     Traceback (most recent call last):
     mclstm.errors.ConfigError: fit, updates: needs a number of at least 1; got 0.
     """
-    try:
-        return TrainingConfig.model_validate(given)
-    except ValidationError as error:
-        raise ConfigError(explain(error, given, {(): place})) from None
+    return checked(TrainingConfig, given, {(): place})
 
 
 def anchored(config: Config, folder: Path) -> Config:
@@ -75,9 +74,9 @@ def anchored(config: Config, folder: Path) -> Config:
     return config.model_copy(update={"data": config.data.model_copy(update=paths)})
 
 
-def checked(raw: dict[str, Any], origins: dict[Place, str]) -> Config:
+def checked(kind: type[Section], raw: dict[str, Any], origins: dict[Place, str]) -> Section:
     try:
-        return Config.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, raw, origins)) from None
 

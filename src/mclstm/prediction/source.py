@@ -129,7 +129,7 @@ def _config(trained: Trained, source: Source, given: Given, theirs: dict[str, st
         require_units(form["units"], [*theirs.values(), *([form["area"]] if "area" in form else [])])
         form["units"] = units | form["units"]
     raw["data"] |= form
-    return checked(unshared(raw), OPTIONS | given.origins)
+    return checked(Config, unshared(raw), OPTIONS | given.origins)
 
 
 def _place(data: DataConfig, source: Source) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _packed(path: Path) -> Trained:
     config, data, scaling = (_section(about, key, where) for key in ("config", "data", "scaling"))
     # Whoever predicts names the data; the packed config knows of none.
     own = _section(config, "data", where) | {"path": str(path)}
-    checked_config = checked(unshared({**config, "data": own}), {(): where})
+    checked_config = checked(Config, unshared({**config, "data": own}), {(): where})
     needed = [name for columns in inputs(checked_config).values() for name in columns]
     found, units = moments_from_json(scaling, where, needed), units_in(data, where)
     absent = [name for name in needed if name not in units]
