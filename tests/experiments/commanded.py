@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +45,14 @@ def success(folder: Path, model: str = "mcfc", file: str = STATIC) -> dict[str, 
 
 def before_seed(monkeypatch: pytest.MonkeyPatch, seed: int, act: Callable[[], None]) -> None:
     """Do something before a job of static arithmetic that has this seed is trained."""
-    learn = static_arithmetic.learn
+    work = static_arithmetic.LEARN
 
-    @wraps(learn)
     def learning(*words: Any, **parameters: Any) -> dict[str, Any]:
         if seed in parameters["seeds"]:
             act()
-        return learn(*words, **parameters)
+        return work.function(*words, **parameters)
 
-    monkeypatch.setattr(static_arithmetic, "learn", learning)
+    monkeypatch.setattr(static_arithmetic, "LEARN", work._replace(function=learning))
 
 
 def fail() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.commanded import content, paper, run, set_limits, success
 from mclstm.experiments import addition, static_arithmetic
-from mclstm.experiments.jobs import Job
+from mclstm.experiments.jobs import Job, Work
 from mclstm.experiments.reading import contradicted
 from mclstm.experiments.restored import restored_outcome
 from mclstm.experiments.success import solved_rows
@@ -143,7 +143,7 @@ def outcome_rows() -> tuple[Job, list[Row], dict[str, Any]]:
         key: {name: one[1:] for name, one in values.items()} if isinstance(values, dict) else values[1:]
         for key, values in found.items()
     }
-    return Job("nau", dict, parameters, 9), rows, asked
+    return Job("nau", Work("nau", dict), parameters, 9), rows, asked
 
 
 def test_rows_give_back_what_the_job_gave() -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments.working import calls, count
+from experiments.working import COUNT, calls, count
 from mclstm.errors import CheckpointError, DataError, Interrupted, StorageError
-from mclstm.experiments.jobs import Job, kept_results, run_jobs
+from mclstm.experiments.jobs import Job, Work, kept_results, run_jobs
 from mclstm.experiments.locks import locked
 from mclstm.experiments.watch import Stop, Watch, lines, look
 from mclstm.training.cost import commit, total
 
 
 def jobs(number: int, goal: int = 5, **parameters: float) -> list[Job]:
-    return [Job(f"model/seeds-{at}", count, dict(parameters), goal) for at in range(number)]
+    return [Job(f"model/seeds-{at}", COUNT, dict(parameters), goal) for at in range(number)]
 
 
 def test_finished_jobs_are_kept_and_never_run_again(tmp_path: Path) -> None:
@@ -77,6 +77,16 @@ def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
         run_jobs(jobs(1), tmp_path, quiet=True)
 
 
+def test_work_that_was_renamed_keeps_its_folder_and_other_work_does_not(tmp_path: Path) -> None:
+    run_jobs(jobs(1), tmp_path, quiet=True)
+    renamed = Work("counting", count, formerly=(COUNT.name,))
+    job = jobs(1)[0]._replace(work=renamed)
+    assert run_jobs([job], tmp_path, quiet=True)["model/seeds-0"]["sum"] == 15
+    assert calls(tmp_path, job.name) == 1
+    with pytest.raises(CheckpointError, match="it is made by count"):
+        run_jobs([job._replace(work=renamed._replace(formerly=()))], tmp_path, quiet=True)
+
+
 def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
     run_jobs(jobs(1), tmp_path, quiet=True)
     (tmp_path / "model/seeds-0/result.json").write_text('{"goal": 3}')
@@ -97,7 +107,7 @@ def test_a_signal_stops_here_and_the_same_call_goes_on(tmp_path: Path) -> None:
 def test_processes_do_the_same_and_a_signal_reaches_all_of_them(tmp_path: Path) -> None:
     """One worker is signalled while the other works: both checkpoint, the third job does not begin."""
     slow = [
-        Job(f"slow-{at}", count, {"pause": 0.05, "kill_at": 3 if at == 0 else -1}, 400) for at in range(3)
+        Job(f"slow-{at}", COUNT, {"pause": 0.05, "kill_at": 3 if at == 0 else -1}, 400) for at in range(3)
     ]
     with pytest.raises(Interrupted) as stop:
         run_jobs(slow, tmp_path, workers=2, quiet=True)
@@ -131,7 +141,7 @@ def test_a_signal_to_the_parent_stops_jobs_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_raised_after_the_others_have_checkpointed(tmp_path: Path) -> None:
-    work = [Job("bad", count, {"fail_at": 2}, 5), *jobs(1, goal=400, pause=0.02)]
+    work = [Job("bad", COUNT, {"fail_at": 2}, 5), *jobs(1, goal=400, pause=0.02)]
     with ThreadPoolExecutor(2) as pool, pytest.raises(DataError, match="meant to"):
         run_jobs(work, tmp_path, executor=pool, quiet=True)
     assert 0 < json.loads((tmp_path / "model/seeds-0/state.json").read_text())[0] < 400

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mclstm.errors import DataError, Interrupted
+from mclstm.experiments.jobs import Work
 from mclstm.experiments.watch import Watch
 
 
@@ -47,6 +48,9 @@ def count(
         if signum is not None:
             raise Interrupted(signum, "stopped")
     return {"sum": total, "bad": float("nan")}
+
+
+COUNT = Work("count", count)
 
 
 def calls(root: Path, name: str) -> int:

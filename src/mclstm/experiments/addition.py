@@ -9,7 +9,7 @@ import numpy as np
 
 from mclstm.evaluation.statistics import Interval, mean_interval, welch_test, wilcoxon_test
 from mclstm.experiments.addition_models import MODELS, VARIANTS
-from mclstm.experiments.addition_training import BATCH, learn, regimes_with
+from mclstm.experiments.addition_training import BATCH, LEARN, regimes_with
 from mclstm.experiments.cells import draw_cells
 from mclstm.experiments.experiment import (
     Drawing,
@@ -57,7 +57,7 @@ def jobs(options: Options) -> list[Job]:
     return [
         Job(
             f"{at_rate(model, rate[model])}/seeds-{block[0]}-{block[-1]}",
-            learn,
+            LEARN,
             {
                 "model": model,
                 "protocol": options.protocol,

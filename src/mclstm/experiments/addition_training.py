@@ -11,7 +11,7 @@ from torch import Tensor
 from mclstm.experiments.addition_models import recipe
 from mclstm.experiments.arithmetic import in_parts
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.jobs import Result
+from mclstm.experiments.jobs import Result, Work
 from mclstm.experiments.networks import MassConserving, Recipe, member_errors, sources
 from mclstm.experiments.training import Problem, train
 from mclstm.experiments.watch import Watch
@@ -19,7 +19,7 @@ from mclstm.tasks.addition import REGIMES, SPLITS, Addition, Regime, addition
 from mclstm.tasks.protocols import Protocol
 from mclstm.training.order import locate, permutation
 
-__all__ = ["BATCH", "LONG", "learn", "regimes_with"]
+__all__ = ["BATCH", "LEARN", "LONG", "learn", "regimes_with"]
 
 BATCH = 128
 STEPS_AT_ONCE = 1_000_000  # members times samples times steps of a part of a test set
@@ -137,3 +137,6 @@ def tested(members: Ensemble, protocol: Protocol, samples: int, long: bool) -> d
         error = errors(members.model, data, members.members)
         found[name] = torch.where(members.failed < 0, error, math.nan)
     return found
+
+
+LEARN = Work("addition", learn, formerly=("mclstm.experiments.addition_training.learn",))

@@ -10,7 +10,7 @@ from mclstm.baselines.regularisers import sparsity_error
 from mclstm.errors import ConfigError
 from mclstm.experiments.ensemble import Ensemble
 from mclstm.experiments.experiment import Options, at_rate, blocks, chosen, other_rate
-from mclstm.experiments.jobs import Job, Result, finished_by
+from mclstm.experiments.jobs import Job, Result, Work, finished_by
 from mclstm.experiments.native_learning import native_learning
 from mclstm.experiments.networks import Recipe, member_errors, sources
 from mclstm.experiments.outcome import at_best
@@ -98,7 +98,7 @@ def in_parts(
 def arithmetic_jobs(
     name: str,
     options: Options,
-    work: Callable[..., Result],
+    work: Work,
     models: Mapping[str, tuple[str, ...]],
     variants: Mapping[str, tuple[str, ...]],
     scale: Callable[[str, str], tuple[int, int]],  # (model, operation) -> seeds, updates

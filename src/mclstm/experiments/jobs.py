@@ -1,17 +1,17 @@
 """A long experiment is a list of jobs; each checkpoints, resumes, and is kept when it is finished.
 
-A job is a name, a function, parameters that JSON can hold, and a goal: how far to take it. Its name is its
+A job is a name, its work, parameters that JSON can hold, and a goal: how far to take it. Its name is its
 folder below the root of the experiment:
 
-    job.json        function and parameters: what the folder belongs to
+    job.json        name of the work and its parameters: what the folder belongs to
     progress.json   how far it is, for whoever looks
     result.json     goal and result; a job that has reached its goal is never run again
     cost.json       what it cost in every process that worked on it, see training/cost.py
 
 What else lies there is the function's own, above all its checkpoint. The function is called as
-`work(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It goes on
-from its checkpoint if there is one and asks `watch.stopped()` between updates; if that is a signal's number,
-it checkpoints and raises `Interrupted`. A goal can be raised later: the job then goes on from where it ended.
+`function(folder, watch, goal, **parameters)` and returns its result, a dictionary that JSON can hold. It
+goes on from its checkpoint if there is one and asks `watch.stopped()` between updates; if that is a signal's
+number, it checkpoints and raises `Interrupted`. A goal can be raised later: the job goes on from its end.
 """
 
 import json
@@ -32,17 +32,25 @@ from mclstm.training.cost import spent
 from mclstm.training.interrupt import listening
 from mclstm.training.journal import without_nan
 
-__all__ = ["Job", "Result", "finished_by", "kept_results", "run_jobs"]
+__all__ = ["Job", "Result", "Work", "finished_by", "kept_results", "run_jobs"]
 
 Result = dict[str, Any]
 TICK = 0.2  # seconds between two looks at the jobs elsewhere
+
+
+class Work(NamedTuple):
+    """What a job does: a function under a name of its own, so that a folder survives a move of the code."""
+
+    name: str  # written into job.json, such as "addition"
+    function: Callable[..., Result]  # of a module, so that any executor can send it
+    formerly: tuple[str, ...] = ()  # names that earlier versions wrote into job.json
 
 
 class Job(NamedTuple):
     """A piece of an experiment that one process does; its name is unique and stays the same."""
 
     name: str  # a path, such as "mclstm/addition/seeds-0-99"
-    work: Callable[..., Result]  # a function of a module, so that any executor can send it
+    work: Work
     parameters: dict[str, Any]
     goal: int  # updates or epochs: handed to the function, and no part of what the job is
     place: Mapping[str, str | None] = {}  # where its data lies: handed to the function too, and may change
@@ -66,7 +74,7 @@ def run_jobs(
     >>> import tempfile
     >>> def add(folder, watch, goal, numbers): return {"sum": sum(numbers[:goal])}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run_jobs([Job("a", add, {"numbers": [1, 2, 3]}, goal=2)], Path(folder), quiet=True)
+    ...     run_jobs([Job("a", Work("add", add), {"numbers": [1, 2, 3]}, goal=2)], Path(folder), quiet=True)
     {'a': {'sum': 3}}
     """
     names = [job.name for job in jobs]
@@ -111,7 +119,7 @@ def finished(job: Job, root: Path) -> Result | None:
     """The kept result of a job that has reached its goal; refuses the folder of another job."""
     folder = root / job.name
     described = read(folder / "job.json")
-    if described is not None and described != description(job):
+    if described is not None and with_present_name(described, job.work) != description(job):
         raise CheckpointError(
             f"{folder} holds a job with other settings ({difference(described, description(job))}). "
             "Choose another folder with --out, or remove this one."
@@ -143,7 +151,7 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                 if (signum := watch.stopped()) is not None:
                     raise Interrupted(signum, "")  # an executor may hand out one more job meanwhile
                 with spent(folder):
-                    result = job.work(folder, watch, job.goal, **job.parameters, **job.place)
+                    result = job.work.function(folder, watch, job.goal, **job.parameters, **job.place)
                 kept = {"goal": job.goal, "result": without_nan(result)}
                 write_text_atomic(folder / "result.json", json.dumps(kept, allow_nan=False) + "\n")
         except Interrupted as stopped:
@@ -199,10 +207,17 @@ def prepare(workers: int) -> None:
 
 def description(job: Job) -> dict[str, Any]:
     """What a folder belongs to, as it comes back from a file."""
-    made: dict[str, Any] = json.loads(
-        json.dumps({"work": f"{job.work.__module__}.{job.work.__qualname__}", "parameters": job.parameters})
-    )
-    return made
+    content: dict[str, Any] = json.loads(json.dumps({"work": job.work.name, "parameters": job.parameters}))
+    return content
+
+
+def with_present_name(described: dict[str, Any], work: Work) -> dict[str, Any]:
+    """A description as this version writes it: earlier versions named the same work otherwise.
+
+    >>> with_present_name({"work": "mclstm.old.learn"}, Work("addition", dict, ("mclstm.old.learn",)))
+    {'work': 'addition'}
+    """
+    return described | {"work": work.name} if described.get("work") in work.formerly else described
 
 
 def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from mclstm.experiments.arithmetic import (
 from mclstm.experiments.arithmetic_models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
 from mclstm.experiments.arithmetic_tuned import TUNED_UPDATES
 from mclstm.experiments.experiment import Drawing, Experiment, Options, scale
-from mclstm.experiments.jobs import Job, Result, finished_by
+from mclstm.experiments.jobs import Job, Result, Work, finished_by
 from mclstm.experiments.outcome import outcome
 from mclstm.experiments.reading import as_json, learned, sentences, task_in_words, worth_reading
 from mclstm.experiments.success import beats, reaches, solves, thresholds, trivial_rows
@@ -34,7 +34,7 @@ from mclstm.tasks.protocols import Protocol, switched
 from mclstm.tasks.recurrent_arithmetic import RecurrentArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["EXPERIMENT", "learn"]
+__all__ = ["EXPERIMENT", "LEARN", "learn"]
 
 NAME = "recurrent-arithmetic"
 SEEDS, UPDATES, SHORT = 100, 2_000_000, 500_000
@@ -82,6 +82,9 @@ def learn(
     return outcome(members, limits)
 
 
+LEARN = Work(NAME, learn, formerly=("mclstm.experiments.recurrent_arithmetic.learn",))
+
+
 def errors_of(
     task: RecurrentArithmetic, every: int
 ) -> Callable[[Callable[..., Tensor], int], dict[str, Tensor]]:
@@ -108,7 +111,7 @@ def jobs(options: Options) -> list[Job]:
     models, variants = dict(RECURRENT), dict(RECURRENT_VARIANTS)
     if options.profile == "quick":
         models[QUICK_TOO] = variants.pop(QUICK_TOO)
-    return arithmetic_jobs(NAME, options, learn, models, variants, budget, recurrent_recipe)
+    return arithmetic_jobs(NAME, options, LEARN, models, variants, budget, recurrent_recipe)
 
 
 def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:

@@ -15,7 +15,7 @@ from mclstm.experiments.arithmetic import (
 )
 from mclstm.experiments.arithmetic_models import STATIC, static_recipe
 from mclstm.experiments.experiment import Experiment, Options, scale
-from mclstm.experiments.jobs import Job, Result
+from mclstm.experiments.jobs import Job, Result, Work
 from mclstm.experiments.networks import Recipe
 from mclstm.experiments.outcome import outcome
 from mclstm.experiments.success import beats, matches, reaches, thresholds, trivial_rows
@@ -28,7 +28,7 @@ from mclstm.tasks.protocols import Protocol
 from mclstm.tasks.static_arithmetic import StaticArithmetic
 from mclstm.tasks.subsets import OPERATIONS
 
-__all__ = ["EXPERIMENT", "learn"]
+__all__ = ["EXPERIMENT", "LEARN", "learn"]
 
 NAME = "static-arithmetic"
 SEEDS = 100
@@ -69,6 +69,9 @@ def learn(
     return outcome(members, limits)
 
 
+LEARN = Work(NAME, learn, formerly=("mclstm.experiments.static_arithmetic.learn",))
+
+
 def errors_of(task: StaticArithmetic) -> Callable[[Callable[..., Tensor], int], dict[str, Tensor]]:
     """Validation and test error of every member on the same samples every time."""
     sets = {"validation": task.validation(), "test": task.test()}
@@ -84,7 +87,7 @@ def jobs(options: Options) -> list[Job]:
     return arithmetic_jobs(
         NAME,
         options,
-        learn,
+        LEARN,
         STATIC,
         {},
         lambda model, operation: scale(

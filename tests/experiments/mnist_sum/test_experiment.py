@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from mclstm.cli.main import main
 from mclstm.errors import DataError
 from mclstm.experiments.jobs import Job, run_jobs
 from mclstm.experiments.mnist_sum import experiment, learning
-from mclstm.experiments.mnist_sum.learning import learn, scores
+from mclstm.experiments.mnist_sum.learning import SUMS, scores
 from mclstm.experiments.mnist_sum.models import RECIPES, build
 from mclstm.experiments.networks import sources
 from mclstm.tasks.mnist import FILES, Digits, find_mnist
@@ -93,15 +92,13 @@ def test_seeds_of_another_machine_are_not_trained_again(tmp_path, monkeypatch):
 def test_every_finished_job_is_kept_at_once(tmp_path, monkeypatch):
     """A command that is stopped, or a machine that is lost, leaves what it had."""
     monkeypatch.setattr(experiment, "REFERENCES", 3)
-    learn = experiment.learn
 
-    @wraps(learn)
     def stopping(*words, **parameters):
         if parameters["seeds"] == [1]:
             raise DataError("This job fails. It was meant to.")
-        return learn(*words, **parameters)
+        return SUMS.function(*words, **parameters)
 
-    monkeypatch.setattr(experiment, "learn", stopping)
+    monkeypatch.setattr(experiment, "SUMS", SUMS._replace(function=stopping))
     words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--seeds", "2", "--quiet"]
     assert main([*words, "--out", str(tmp_path)]) == 2
     rows = json.loads((tmp_path / "mnist-sum/quick-stated/stated.json").read_text())["rows"]
@@ -147,9 +144,9 @@ def test_what_was_stopped_ends_as_what_was_not(tmp_path: Path):
         "model": "nau", "protocol": "stated", "seeds": [0], "images": TINY.images, "batch_size": 4,
         "learning_rate": None, "updates": 4,
     }  # fmt: skip
-    run_jobs([Job("one", learn, parameters, 2)], tmp_path / "twice", quiet=True)
-    twice = run_jobs([Job("one", learn, parameters, 4)], tmp_path / "twice", quiet=True)
-    once = run_jobs([Job("one", learn, parameters, 4)], tmp_path / "once", quiet=True)
+    run_jobs([Job("one", SUMS, parameters, 2)], tmp_path / "twice", quiet=True)
+    twice = run_jobs([Job("one", SUMS, parameters, 4)], tmp_path / "twice", quiet=True)
+    once = run_jobs([Job("one", SUMS, parameters, 4)], tmp_path / "once", quiet=True)
     assert twice == once
     files = [tmp_path / name / "one" / "checkpoint.safetensors" for name in ("once", "twice")]
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mclstm.evaluation.statistics import Interval, wilcoxon_test
 from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.basins import FIVE
-from mclstm.experiments.hydrology.member import learn
+from mclstm.experiments.hydrology.member import RUN
 from mclstm.experiments.hydrology.settings import MODELS, PERIODS, Scale, data_of, require_stated, training_of
 from mclstm.experiments.jobs import Job, Result
 from mclstm.report.hydrology.variants import ablation_table
@@ -82,7 +82,7 @@ def jobs(options: Options) -> list[Job]:
     return [
         Job(
             job_name(name, basin, seed),
-            learn,
+            RUN,
             {"config": config_of(name, basin, options, seed), "may_fail": True},
             goal=1,
         )

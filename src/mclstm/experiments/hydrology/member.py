@@ -15,13 +15,13 @@ from mclstm.config.members import conserving, difference, essence
 from mclstm.errors import ConfigError, TrainingError
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.tables import read_table
-from mclstm.experiments.jobs import Result
+from mclstm.experiments.jobs import Result, Work
 from mclstm.experiments.watch import Watch
 from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
 from mclstm.training.state import read_progress
 
-__all__ = ["learn", "mass_errors"]
+__all__ = ["RUN", "learn", "mass_errors"]
 
 
 def learn(folder: Path, watch: Watch, goal: int, config: dict[str, Any], may_fail: bool = False) -> Result:
@@ -116,3 +116,6 @@ def mass_errors(balance: pd.DataFrame) -> list[float] | None:
     available = balance["inflow"] + balance["storage before"]
     errors = (balance["residual"] - added).abs() / available.where(available > 0, 1.0)
     return [float(error) for error in errors]
+
+
+RUN = Work("hydrology run", learn, formerly=("mclstm.experiments.hydrology.member.learn",))

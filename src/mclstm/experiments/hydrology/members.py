@@ -9,7 +9,7 @@ from mclstm.config.members import conserving
 from mclstm.evaluation.comparison import COMPARED
 from mclstm.evaluation.ensemble import read_flows, require_alike, scored
 from mclstm.experiments.experiment import Experiment, Options, chosen
-from mclstm.experiments.hydrology.member import learn
+from mclstm.experiments.hydrology.member import RUN
 from mclstm.experiments.hydrology.settings import EXTRA, MODELS, SCALES, config_of, scheme_of
 from mclstm.experiments.hydrology_report.costs import with_costs
 from mclstm.experiments.hydrology_report.runs import PREFIX
@@ -31,7 +31,7 @@ def jobs(options: Options) -> list[Job]:
     members = range(options.first_seed, options.first_seed + count)
     models = chosen(NAME, tuple(MODELS), tuple(EXTRA), options)
     return [
-        Job(job_name(model, member, options), learn, {"config": config_of(model, options, member)}, goal=1)
+        Job(job_name(model, member, options), RUN, {"config": config_of(model, options, member)}, goal=1)
         for member in members
         for model in models
     ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from mclstm.experiments.experiment import Experiment, Options, chosen
 from mclstm.experiments.hydrology.basins import THIRTY
-from mclstm.experiments.hydrology.member import learn
+from mclstm.experiments.hydrology.member import RUN
 from mclstm.experiments.hydrology.settings import (
     ATTRIBUTES,
     MODELS,
@@ -69,7 +69,7 @@ def jobs(options: Options) -> list[Job]:
     count = options.seeds or SCALES[options.profile].members
     variants = chosen(NAME, tuple(VARIANTS), (), options)
     return [
-        Job(f"{variant}-{seed}", learn, {"config": config_of(variant, options, seed)}, goal=1)
+        Job(f"{variant}-{seed}", RUN, {"config": config_of(variant, options, seed)}, goal=1)
         for seed in range(options.first_seed, options.first_seed + count)
         for variant in variants
     ]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mclstm.errors import ConfigError
 from mclstm.experiments.experiment import Experiment, Options, at_rate, chosen, other_rate, scale
 from mclstm.experiments.jobs import Job, Result, finished_by
-from mclstm.experiments.mnist_sum.learning import STEPS, every_digit, learn, some
+from mclstm.experiments.mnist_sum.learning import STEPS, SUMS, every_digit, some
 from mclstm.experiments.mnist_sum.models import RECIPES, usual_rate
 from mclstm.experiments.mnist_sum.success import (
     Errors,
@@ -68,7 +68,7 @@ def jobs(options: Options) -> list[Job]:
     return [
         Job(
             f"{at_rate(model, rate[model])}/seed-{seed}",
-            learn,
+            SUMS,
             {
                 "model": model,
                 "protocol": options.protocol,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mclstm.experiments.ensemble import Ensemble
-from mclstm.experiments.jobs import Result
+from mclstm.experiments.jobs import Result, Work
 from mclstm.experiments.mnist_sum.models import RATE, RECIPES, SumModel, build, usual_rate
 from mclstm.experiments.networks import sources
 from mclstm.experiments.outcome import lowest
@@ -21,7 +21,7 @@ from mclstm.tasks.mnist_sum import LENGTHS, chunks, digit_sums, exact, scored_st
 from mclstm.tasks.protocols import Protocol
 from mclstm.training.order import batch_indices, batches_per_epoch, locate
 
-__all__ = ["every_digit", "learn", "scores", "some"]
+__all__ = ["SUMS", "every_digit", "learn", "scores", "some"]
 
 STEPS = 10  # digits of a training and of a validation sequence
 
@@ -142,3 +142,6 @@ def result(members: Ensemble, test: Mapping[int, Tensor]) -> Result:
         "failed": members.failed.tolist(),
     }
     return kept
+
+
+SUMS = Work("mnist-sum", learn, formerly=("mclstm.experiments.mnist_sum.learning.learn",))
