@@ -2,16 +2,17 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-# Installing builds the native kernel, so a change of it installs again.
-KERNEL := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h) src/mclstm/ops/native/build.py
+# Installing builds the kernels, so a change of them installs again.
+KERNELS := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h paper/src/mclstm_paper/kernels/*.cpp \
+	paper/src/mclstm_paper/kernels/*.h) src/mclstm/ops/native/build.py
 
 .PHONY: env test demo check format
 
 env: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt setup.py $(KERNEL)
+$(STAMP): pyproject.toml constraints.txt setup.py paper/pyproject.toml paper/setup.py $(KERNELS)
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,dev]"
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,dev]" -e paper
 	touch $@
 
 test: env
@@ -39,13 +40,13 @@ record-backends: env
 	MCLSTM_LONG=1 MCLSTM_RECORD=results/conservation/backends.json $(PYTHON) -m pytest tests/ops/test_backends.py -k random_cases
 
 record-long-run: env
-	$(PYTHON) -m mclstm.experiments.long_run --out results/conservation/long_run.json
+	$(PYTHON) -m mclstm_paper.durability.long_run --out results/conservation/long_run.json
 
 record-kills: env
-	$(PYTHON) -m mclstm.experiments.kills --kills 200 --out results/durability/kills.json
+	$(PYTHON) -m mclstm_paper.durability.kills --kills 200 --out results/durability/kills.json
 
 record-demo: env
-	$(PYTHON) -m mclstm.experiments.demo --seeds 3 --out results/demo/stated.json
+	$(PYTHON) -m mclstm.demo --seeds 3 --out results/demo/stated.json
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
@@ -53,4 +54,4 @@ record-runtime: env
 
 # Tables in README and docs, from results/.
 docs: env
-	$(PYTHON) -m mclstm.report.pages .
+	$(PYTHON) -m mclstm_paper.pages.pages .

@@ -16,7 +16,7 @@ class BuildKernel(build_ext):
     def run(self) -> None:
         in_place = self.inplace or getattr(self, "editable_mode", False)
         directory = SOURCES if in_place else Path(self.build_lib) / PACKAGE
-        failure = runpy.run_path(str(SOURCES / "build.py"))["build"](directory)
+        failure = runpy.run_path(str(SOURCES / "build.py"))["build"](SOURCES / "kernel.cpp", directory)
         if failure is not None:
             self.warn(f"The native kernel was not built, backend='torch' is used instead. {failure}")
 

@@ -10,12 +10,14 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mclstm.errors import missing_extra
+
 if TYPE_CHECKING:
+    from mclstm.dataframe import Fitted as Fitted
+    from mclstm.dataframe import fit as fit
     from mclstm.errors import ConservationError as ConservationError
     from mclstm.errors import DataError as DataError
     from mclstm.errors import NotFiniteError as NotFiniteError
-    from mclstm.frame import Fitted as Fitted
-    from mclstm.frame import fit as fit
     from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
     from mclstm.nn.flows import Flows as Flows
     from mclstm.nn.heads import LinearHead as LinearHead
@@ -54,8 +56,8 @@ PUBLIC = {
     "scaling_penalty": "mclstm.nn.penalties",
     "rollout": "mclstm.nn.rollout",
     "Rollout": "mclstm.nn.rollout",
-    "fit": "mclstm.frame",
-    "Fitted": "mclstm.frame",
+    "fit": "mclstm.dataframe",
+    "Fitted": "mclstm.dataframe",
     "ConservationError": "mclstm.errors",
     "DataError": "mclstm.errors",
     "NotFiniteError": "mclstm.errors",
@@ -67,7 +69,12 @@ __all__ = list(PUBLIC)
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module 'mclstm' has no attribute {name!r}")
-    return getattr(import_module(PUBLIC[name]), name)
+    try:
+        return getattr(import_module(PUBLIC[name]), name)
+    except ModuleNotFoundError as error:
+        if (remedy := missing_extra(error)) is None:
+            raise
+        raise ImportError(f"mclstm.{name}: {remedy}") from None
 
 
 def __dir__() -> list[str]:

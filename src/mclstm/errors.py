@@ -59,3 +59,16 @@ class Interrupted(Exception):
     def __init__(self, signum: int, message: str) -> None:
         super().__init__(message)
         self.signum = signum
+
+
+def missing_extra(error: Exception) -> str | None:
+    """What to install if an import failed because a package of an extra is missing; None for other errors.
+
+    >>> missing_extra(ModuleNotFoundError("No module named 'typer'", name="typer"))
+    'the package typer is missing. Install it with: pip install "mclstm[app]"'
+    """
+    name = (error.name or "").split(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if name in ("", "mclstm", "mclstm_paper", "torch", "numpy", "safetensors"):
+        return None
+    extra = "parquet" if name == "pyarrow" else "app"
+    return f'the package {name} is missing. Install it with: pip install "mclstm[{extra}]"'

@@ -13,16 +13,16 @@ import torch
 import xarray as xr
 
 from mclstm.config import Config, dump_config
-from mclstm.configured import Opened, counted, open_run, read_series, warmup_of
+from mclstm.data.checks.unit_check import require_balance
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments
-from mclstm.data.unit_check import require_balance
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
-from mclstm.evaluation.afresh import simulate_afresh, with_restarts
 from mclstm.evaluation.predictions import as_netcdf
+from mclstm.evaluation.restarts import simulate_afresh, with_restarts
+from mclstm.evaluation.score_tables import balance_table, median_score, read_table, score_table
 from mclstm.evaluation.simulate import require_periods, simulate
-from mclstm.evaluation.tables import balance_table, median_score, read_table, score_table
+from mclstm.from_config import Opened, counted, open_run, read_series, warmup_of
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.cost import spent

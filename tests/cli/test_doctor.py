@@ -12,7 +12,7 @@ from mclstm.ops.native import build, library
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the kernels are looked for instead of the package's own."""
-    monkeypatch.setattr(library, "SOURCE", tmp_path / "kernel.cpp")
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -28,7 +28,7 @@ def test_it_says_why_no_kernel_runs(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    build.build(place)
+    build.build(build.SOURCE, place)
     native = said(capsys)
     assert native.startswith(
         "missing: kernel_avx512.so: not built; kernel_avx2.so: not built; run `python -m"
@@ -53,8 +53,8 @@ def test_another_processors_kernel_is_no_news(
 ) -> None:
     opened = library._open
 
-    def not_here(path: Path) -> tuple[object, str]:
-        return (None, library.ELSEWHERE) if "avx512" in path.name else opened(path)
+    def not_here(path: Path, expected: str) -> tuple[object, str]:
+        return (None, library.ELSEWHERE) if "avx512" in path.name else opened(path, expected)
 
     monkeypatch.setattr(library, "_open", not_here)
     (place / "kernel_avx2.so").symlink_to(build.SOURCE.with_name("kernel_avx2.so"))

@@ -9,14 +9,15 @@ import pytest
 import xarray as xr
 import yaml
 
-from mclstm import configured, pipeline
+from mclstm import from_config as configured
+from mclstm import pipeline
 from mclstm.config import check_config
-from mclstm.data.antecedent import trailing_mean, with_antecedent
+from mclstm.data.features.antecedent import trailing_mean, with_antecedent
+from mclstm.deploy.new_data import Source
+from mclstm.deploy.pack import pack
+from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
-from mclstm.experiments.hydrology_report.sites import temperature
-from mclstm.packing.pack import pack
-from mclstm.prediction import predict
-from mclstm.prediction.source import Source
+from mclstm.report.comparison.sites import temperature
 from support.small_run import brook, brook_config
 
 

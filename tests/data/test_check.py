@@ -7,7 +7,7 @@ import pytest
 
 import mclstm.data
 from mclstm.config import DataConfig
-from mclstm.data.check import Report, check
+from mclstm.data.checks.series_check import Report, check
 from mclstm.data.finding import KEYS, Finding, errors, respelled
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
 from mclstm.data.readers import read

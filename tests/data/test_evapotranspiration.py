@@ -10,13 +10,14 @@ import pytest
 import xarray as xr
 import yaml
 
-from mclstm import configured, pipeline
+from mclstm import from_config as configured
+from mclstm import pipeline
 from mclstm.config import check_config
-from mclstm.data.evapotranspiration import PET, extraterrestrial, with_pet
+from mclstm.data.features.evapotranspiration import PET, extraterrestrial, with_pet
+from mclstm.deploy.new_data import Source
+from mclstm.deploy.pack import pack
+from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
-from mclstm.packing.pack import pack
-from mclstm.prediction import predict
-from mclstm.prediction.source import Source
 from support.small_run import brook, brook_config, brooks
 
 # 45.72 degrees north (Lyon) on the 15th of July, day 196, step by step after FAO-56.

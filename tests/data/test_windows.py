@@ -6,10 +6,10 @@ import pytest
 import torch
 import xarray as xr
 
+from mclstm.data.features.season import with_season
 from mclstm.data.frames import from_frames
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments, moments_from_json
-from mclstm.data.season import with_season
 from mclstm.data.tables import Roles
 from mclstm.data.windows import gather, span, tensors, windows
 from mclstm.errors import CheckpointError, DataError

@@ -11,8 +11,8 @@ import xarray as xr
 from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.data.windows import span
-from mclstm.evaluation.afresh import simulate_afresh
 from mclstm.evaluation.metrics import nse
+from mclstm.evaluation.restarts import simulate_afresh
 from mclstm.training.state import load_weights
 from support.small_run import brook, brook_config, brooks
 

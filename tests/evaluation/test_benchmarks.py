@@ -11,7 +11,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.benchmarks import ALIASES, PROCESS, benchmarks, moments, process_models, published
 from mclstm.evaluation.comparison import Scored, summary
 from mclstm.evaluation.metrics import alpha_nse, beta_nse, fhv, flv, kge, nse
-from mclstm.report.hydrology.paper import is_papers_setting, paper_quartiles
+from mclstm.report.comparison.paper import is_papers_setting, paper_quartiles
 from support.flows import flows
 from support.shared_data import shared
 

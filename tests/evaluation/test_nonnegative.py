@@ -10,13 +10,14 @@ import torch
 import xarray as xr
 import yaml
 
-from mclstm import configured, pipeline
+from mclstm import from_config as configured
+from mclstm import pipeline
 from mclstm.config import check_config, load_config
 from mclstm.config.members import essence
+from mclstm.deploy.predict import predict
 from mclstm.evaluation.ensemble import averaged, read_flows, scored
 from mclstm.evaluation.nonnegative import MARK, nonnegative
-from mclstm.evaluation.tables import score_table
-from mclstm.prediction import predict
+from mclstm.evaluation.score_tables import score_table
 from mclstm.training.state import load_weights, save_weights
 from support.small_run import brook, brook_config
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mclstm.errors import DataError
-from mclstm.evaluation.tables import read_table
+from mclstm.evaluation.score_tables import read_table
 
 
 def table(folder: Path, content: str | None) -> Path:

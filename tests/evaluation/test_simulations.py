@@ -9,8 +9,8 @@ import xarray as xr
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED
+from mclstm.evaluation.score_tables import score_table
 from mclstm.evaluation.simulations import simulations
-from mclstm.evaluation.tables import score_table
 from support.flows import flows
 
 SITES = ("01013500", "02", "03")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mclstm.evaluation.tables import balance_table
+from mclstm.evaluation.score_tables import balance_table
 from mclstm.explain.balance import agreement, budyko, long_term, mean_balance, water_balance
 from report.predictions import made, without_stores
 from support.flows import flows

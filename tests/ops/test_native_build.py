@@ -1,6 +1,5 @@
 """The kernel's source and building: no warnings, clean under sanitizers, a package that works without."""
 
-import ctypes
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 import torch
 
 from mclstm.ops.native import build as building
-from mclstm.ops.native import learning, library, operator, pooled, recurrence
+from mclstm.ops.native import library, operator
 from support.variants import build, inputs
 
 DRIVER = Path(__file__).with_name("native_driver.cpp")
@@ -32,7 +31,7 @@ def test_the_source_compiles_without_warnings(flag: str) -> None:
 @needs_compiler
 def test_the_optimiser_has_no_warnings_either(tmp_path: Path) -> None:
     """Built as it is for users: what is used before it is set, or past its end, only the optimiser sees."""
-    line = building.command(tmp_path / "kernel.so", (building.TARGETS["kernel_avx2.so"], "-Werror"))
+    line = building.command(building.SOURCE, tmp_path / "kernel.so", (building.TARGETS["avx2"], "-Werror"))
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
@@ -52,10 +51,10 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
 
 def test_a_missing_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    failure = building.build(tmp_path)
+    failure = building.build(building.SOURCE, tmp_path)
     assert failure is not None
     assert "no-such-compiler" in failure
-    found = library._search(tmp_path)[1]
+    found = library.search(building.SOURCE, tmp_path)[1]
     assert not found.available
     assert found.reason is not None
     for words in ("not built", "no-such-compiler", "python -m mclstm.ops.native.build", "backend='torch'"):
@@ -64,7 +63,7 @@ def test_a_missing_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_broken_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "false")
-    assert "exit code 1" in (building.build(tmp_path) or "")
+    assert "exit code 1" in (building.build(building.SOURCE, tmp_path) or "")
     assert not list(tmp_path.glob("*.so"))
 
 
@@ -81,9 +80,9 @@ def test_a_stale_library_is_refused(tmp_path: Path) -> None:
     empty.write_text(
         'extern "C" { const char *mclstm_source() { return "old"; } int mclstm_runs_here() { return 1; } }'
     )
-    target = tmp_path / next(iter(building.TARGETS))
+    target = tmp_path / building.file_name(building.SOURCE, next(iter(building.TARGETS)))
     assert compiled("-fPIC", "-shared", empty, "-o", target).returncode == 0
-    assert "built from another source" in (library._search(tmp_path)[1].reason or "")
+    assert "built from another source" in (library.search(building.SOURCE, tmp_path)[1].reason or "")
 
 
 def test_the_library_is_of_this_source() -> None:
@@ -91,15 +90,13 @@ def test_the_library_is_of_this_source() -> None:
     assert "another source" not in (library.status().reason or "")
 
 
-@pytest.mark.parametrize(
-    ("struct", "name"),
-    [(learning._Learn, "learn"), (recurrence._Call, "recurrence"), (pooled._Pooled, "pooled")],
-)
-def test_both_sides_have_the_same_idea_of_a_call(struct: type[ctypes.Structure], name: str) -> None:
+def test_both_sides_have_the_same_idea_of_a_call() -> None:
     kernel = library.library()
-    assert kernel is None or getattr(kernel, f"mclstm_{name}_bytes")() == ctypes.sizeof(struct)
+    assert kernel is None or kernel.mclstm_call_bytes() == 8 * library.WIDTH
 
 
 def test_status_says_which_library_runs() -> None:
     found = library.status()
-    assert found.available == (found.library in building.TARGETS)
+    assert found.available == (
+        found.library in [building.file_name(building.SOURCE, name) for name in building.TARGETS]
+    )

@@ -11,10 +11,10 @@ import pytest
 import xarray as xr
 
 from mclstm.cli.main import main
+from mclstm.deploy.pack import pack as packed
+from mclstm.deploy.predict import predict
 from mclstm.errors import StorageError
 from mclstm.evaluation.metrics import nse
-from mclstm.packing.pack import pack as packed
-from mclstm.prediction import predict
 from mclstm.training import checkpoint
 from mclstm.training.folder import RunFolder
 from support.layouts import STATIC, UNITS, Frames, as_csv, member, member_config

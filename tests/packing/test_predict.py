@@ -10,8 +10,9 @@ import xarray as xr
 import yaml
 
 from mclstm.cli.main import main
-from mclstm.evaluation.tables import balance_table
-from mclstm.prediction import Source, predict
+from mclstm.deploy.new_data import Source
+from mclstm.deploy.predict import predict
+from mclstm.evaluation.score_tables import balance_table
 from support.layouts import AREA_KM2, COLUMNS, Frames, as_caravan, as_csv
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ import mclstm
 from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.config import load_config
+from mclstm.deploy.predict import predict
 from mclstm.errors import DataError
 from mclstm.evaluation.metrics import kge, nse
-from mclstm.prediction import predict
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 

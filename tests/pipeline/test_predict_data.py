@@ -13,8 +13,8 @@ import xarray as xr
 from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.data.manifest import require_step, step_in
+from mclstm.deploy.predict import predict
 from mclstm.errors import CheckpointError, DataError
-from mclstm.prediction import predict
 from mclstm.training import checkpoint
 from support.small_run import brook, brook_config, brooks
 

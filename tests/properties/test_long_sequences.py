@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mclstm.experiments.long_run import drift
+from mclstm_paper.durability.long_run import drift
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -10,8 +10,8 @@ from mclstm.data.frames import from_frames
 from mclstm.data.scaling import Moment
 from mclstm.data.tables import Roles
 from mclstm.data.windows import tensors
+from mclstm.evaluation.score_tables import score_table
 from mclstm.evaluation.simulate import simulate
-from mclstm.evaluation.tables import score_table
 from mclstm.models import MODELS
 from mclstm.models.output import Moments, Sizes
 from mclstm.report.figures import FIGURES, drawn

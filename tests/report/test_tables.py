@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mclstm.evaluation.tables import balance_table, score_table
+from mclstm.evaluation.score_tables import balance_table, score_table
 from mclstm.report.tables import markdown, mass_balance, side_by_side
 from report.predictions import made, without_stores
 

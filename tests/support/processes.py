@@ -7,7 +7,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from mclstm.cli.main import main
-from mclstm.experiments.victim import forked, warm_up
+from mclstm_paper.durability.killed_run import forked, warm_up
 
 
 def command(words: list[str], messages: Path, largest_file: int | None) -> None:

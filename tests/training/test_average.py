@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from mclstm import configured, pipeline
+from mclstm import from_config as configured
+from mclstm import pipeline
 from mclstm.config import Config, check_config
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.training import checkpoint

@@ -9,7 +9,7 @@ import pytest
 from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.errors import Interrupted
-from mclstm.experiments.hydrology_report.costs import with_costs
+from mclstm.report.comparison.costs import with_costs
 from mclstm.training.cost import commit, sessions, spent, total
 from support.small_run import brook, brook_config
 

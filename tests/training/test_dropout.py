@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from mclstm import configured, pipeline
+from mclstm import from_config as configured
+from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.training import checkpoint

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from mclstm import configured
+from mclstm import from_config as configured
 from mclstm.config import check_config
 from mclstm.data.windows import Batch
 from mclstm.errors import ConfigError

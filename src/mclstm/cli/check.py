@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mclstm.data.check import Report
-from mclstm.data.check import check as examine
+from mclstm.data.checks.series_check import Report
+from mclstm.data.checks.series_check import check as examine
 from mclstm.data.finding import errors
 from mclstm.errors import ConfigError, DataError
 

@@ -19,7 +19,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train on the river Fulda 1979-1984, test on 1986-1988."""
-    from mclstm.experiments.demo import compare, tables
+    from mclstm.demo import compare, tables
     from mclstm.report.tables import markdown
     from mclstm.training.journal import without_nan
 

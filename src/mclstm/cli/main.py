@@ -1,4 +1,4 @@
-"""The command `mclstm`: one file a verb, imported only when that verb is called.
+"""The command `mclstm`: one file per verb, imported only when that verb is called.
 
 Exit codes: 0; 2 for a user's mistake (one message, no traceback); 1 for a bug; 130 when interrupted, 143 when
 terminated.
@@ -6,7 +6,10 @@ terminated.
 
 import sys
 import traceback
+from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
 
 from mclstm.errors import (
     CheckpointError,
@@ -17,6 +20,7 @@ from mclstm.errors import (
     NotFiniteError,
     StorageError,
     TrainingError,
+    missing_extra,
 )
 
 __all__ = ["VERBS", "main"]
@@ -31,11 +35,14 @@ VERBS = {
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run or a packed model"),
     "pack": ("mclstm.cli.pack", "make finished runs of one model a folder to give away"),
-    "bench": ("mclstm.cli.bench", "time and memory beside the peers and the limit of this machine"),
-    "experiment": ("mclstm.cli.experiment", "make a table of the paper again"),
     "report": ("mclstm.cli.report", "compare models: table, tests, map, water balance, snow"),
     "import-nh": ("mclstm.cli.import_nh", "write a config from one of neuralhydrology"),
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
+}
+# Verbs of the package mclstm-paper, which registers them as entry points: this package never imports it.
+PAPER_VERBS = {
+    "experiment": "make a table of the paper again",
+    "bench": "time and memory beside the peers and the limit of this machine",
 }
 
 MISTAKES = (
@@ -61,18 +68,19 @@ def main(argv: list[str] | None = None) -> int:
 
         print(f"mclstm {__version__}")
         return 0
-    if words[0] not in VERBS:
-        return _say(f"mclstm has no verb {words[0]!r}. Choose one of {', '.join(VERBS)}.", 2)
+    if words[0] not in (*VERBS, *PAPER_VERBS):
+        known = ", ".join((*VERBS, *PAPER_VERBS))
+        return _say(f"mclstm has no verb {words[0]!r}. Choose one of {known}.", 2)
     return _run(words[0], words[1:])
 
 
 def _run(verb: str, words: list[str]) -> int:
-    import typer
-
-    module, _ = VERBS[verb]
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command(verb)(getattr(import_module(module), verb.replace("-", "_")))
     try:
+        function = _function(verb)
+        import typer
+
+        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        app.command(verb)(function)
         code = app(words, prog_name=f"mclstm {verb}", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except MISTAKES as error:
@@ -82,12 +90,27 @@ def _run(verb: str, words: list[str]) -> int:
     except KeyboardInterrupt:
         return _say("interrupted", 130)
     except Exception as error:
+        if (remedy := missing_extra(error)) is not None:
+            return _say(f"mclstm {verb}: {remedy}", 2)
         if hasattr(error, "format_message"):  # the command line itself was wrong
             return _say(f"{error.format_message().rstrip('.')}. Try: mclstm {verb} --help", 2)
         if type(error).__name__ == "Abort":
             return _say("interrupted", 130)
         traceback.print_exc()
         return _say("This is a bug in mclstm: please report the lines above.", 1)
+
+
+def _function(verb: str) -> Callable[..., Any]:
+    if verb in VERBS:
+        function: Callable[..., Any] = getattr(import_module(VERBS[verb][0]), verb.replace("-", "_"))
+        return function
+    for entry in entry_points(group="mclstm.verbs", name=verb):
+        loaded: Callable[..., Any] = entry.load()
+        return loaded
+    raise ConfigError(
+        f"mclstm {verb} belongs to the package mclstm-paper, which is not installed. "
+        "Install it from a checkout of the repository: pip install ./paper"
+    )
 
 
 def _say(message: str, code: int) -> int:
@@ -99,5 +122,6 @@ def _say(message: str, code: int) -> int:
 
 
 def _usage() -> str:
-    verbs = "\n".join(f"  {verb:<12}{text}" for verb, (_, text) in VERBS.items())
+    texts = {verb: text for verb, (_, text) in VERBS.items()} | PAPER_VERBS
+    verbs = "\n".join(f"  {verb:<12}{text}" for verb, text in texts.items())
     return f"usage: mclstm VERB [arguments]\n\n{verbs}\n\nmclstm VERB --help explains a verb."

@@ -20,7 +20,7 @@ def pack(
     as_json: Json = False,
 ) -> None:
     """Pack the members of one model: weights only, at most 25 MB, usable without the training data."""
-    from mclstm.packing.pack import pack as packed
+    from mclstm.deploy.pack import pack as packed
 
     made = packed(runs, out)
     if as_json:

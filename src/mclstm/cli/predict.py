@@ -34,8 +34,9 @@ def predict(
 ) -> None:
     """Predict without observations, going on from a saved state if one is given."""
     from mclstm.data.slug import slug
+    from mclstm.deploy.new_data import Source
+    from mclstm.deploy.predict import predicted
     from mclstm.evaluation.predictions import as_netcdf
-    from mclstm.prediction import Source, predicted
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
     source = Source(str(data), reader, None if attributes is None else str(attributes), columns)

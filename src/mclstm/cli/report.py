@@ -35,11 +35,11 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Compare models: runs that differ in their seed only are members of one."""
-    from mclstm.experiments.hydrology_report.build import Others, build
-    from mclstm.experiments.hydrology_report.write import scores, write
-    from mclstm.experiments.locks import alone
-    from mclstm.report.hydrology.rows import update_results
-    from mclstm.report.hydrology.table import comparison_table
+    from mclstm.jobs.locks import alone
+    from mclstm.report.comparison.build import Others, build
+    from mclstm.report.comparison.page import scores, write
+    from mclstm.report.comparison.rows import update_results
+    from mclstm.report.comparison.score_table import comparison_table
     from mclstm.training.atomic import make_folder
 
     built = build(runs, Others(benchmarks, simulations, snow, data, together or ()), split)

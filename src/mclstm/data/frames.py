@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.data.doctor import inspect
+from mclstm.data.checks.guess import require_columns
+from mclstm.data.checks.table_check import inspect
 from mclstm.data.finding import raise_first
-from mclstm.data.guess import require_columns
 from mclstm.data.policy import require_policy
 from mclstm.data.readers import require_roles
 from mclstm.data.series import build

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from mclstm.data.checks.guess import require_columns, site_column, time_column
 from mclstm.data.columns import dates, numbers
 from mclstm.data.finding import raise_first
-from mclstm.data.guess import require_columns, site_column, time_column
 from mclstm.data.readers.camels_text import model_output
 from mclstm.data.readers.text import read_bytes, read_table, require_file
 from mclstm.data.slug import require_site

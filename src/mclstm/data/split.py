@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mclstm.data.checks.guess import require_columns, site_column, time_column
 from mclstm.data.columns import dates, numbers
 from mclstm.data.finding import ERROR, Finding
-from mclstm.data.guess import require_columns, site_column, time_column
 from mclstm.data.slug import require_site
 from mclstm.data.tables import Request, Table, trimmed
 from mclstm.errors import DataError

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.data.guess import listed, require_columns
+from mclstm.data.checks.guess import listed, require_columns
 from mclstm.data.readers.text import read_table
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import Scored

@@ -11,7 +11,7 @@ from mclstm.data.readers.hdf5_door import require_safe
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, Scored
 from mclstm.evaluation.nonnegative import MARK, nonnegative
-from mclstm.evaluation.tables import score_table
+from mclstm.evaluation.score_tables import score_table
 
 __all__ = ["averaged", "read_flows", "read_outlet", "require_alike", "scored", "together"]
 

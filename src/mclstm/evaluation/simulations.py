@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from mclstm.data.checks.guess import listed, require_columns
 from mclstm.data.finding import raise_first
-from mclstm.data.guess import listed, require_columns
 from mclstm.data.readers import SUFFIXES, detect, load
 from mclstm.data.readers.netcdf import open_netcdf, site_tables
 from mclstm.data.tables import Request, Table

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from mclstm.data.slug import site_files, slug
-from mclstm.evaluation.tables import score_table
+from mclstm.evaluation.score_tables import score_table
 from mclstm.report.cells import cell_states
 from mclstm.report.duration import flow_duration
 from mclstm.report.hydrograph import hydrograph

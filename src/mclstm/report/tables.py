@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.evaluation.tables import balance_table
+from mclstm.evaluation.score_tables import balance_table
 from mclstm.report.series import targets
 
 __all__ = ["NOTHING", "lined", "markdown", "mass_balance", "side_by_side"]

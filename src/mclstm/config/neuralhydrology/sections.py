@@ -6,7 +6,7 @@ from typing import Any
 from mclstm.config.neuralhydrology.given import Given, day, rates
 from mclstm.config.neuralhydrology.keys import DATASETS, LOSSES, METRICS, MODELS
 from mclstm.config.neuralhydrology.sites import basins, located
-from mclstm.data.guess import MASS_NAMES, listed
+from mclstm.data.checks.guess import MASS_NAMES, listed
 from mclstm.errors import ConfigError
 
 __all__ = ["camels", "data_of", "floor_of", "metrics_of", "model_of", "name_of", "periods_of", "training_of"]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import xarray as xr
 
+from mclstm.data.checks.guess import listed
+from mclstm.data.checks.table_check import inspect
 from mclstm.data.conversion import areas, in_units
-from mclstm.data.doctor import inspect
 from mclstm.data.finding import raise_first
-from mclstm.data.guess import listed
 from mclstm.data.policy import require_policy
 from mclstm.data.readers import camels_us, caravan, csv, generic_nh, netcdf, parquet
 from mclstm.data.series import build

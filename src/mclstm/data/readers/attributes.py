@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mclstm.data.guess import SITE_NAMES, listed
+from mclstm.data.checks.guess import SITE_NAMES, listed
 from mclstm.data.readers.text import read_table
 from mclstm.data.tables import Raw, Request
 from mclstm.errors import DataError

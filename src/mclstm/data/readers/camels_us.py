@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from mclstm.data import cache
+from mclstm.data.checks.guess import listed, require_columns
 from mclstm.data.finding import Finding, unreadable
-from mclstm.data.guess import listed, require_columns
 from mclstm.data.readers.attributes import attribute_table, with_attributes
 from mclstm.data.readers.camels_text import discharge, forcing
 from mclstm.data.slug import require_site

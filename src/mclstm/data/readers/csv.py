@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from mclstm.data.checks.guess import SITE_NAMES, TIME_NAMES
 from mclstm.data.finding import Finding, unreadable
-from mclstm.data.guess import SITE_NAMES, TIME_NAMES
 from mclstm.data.readers.attributes import attribute_table
 from mclstm.data.readers.text import read_table
 from mclstm.data.split import Split, split

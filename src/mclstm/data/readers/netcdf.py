@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from mclstm.data.checks.guess import SITE_NAMES, TIME_NAMES, listed, require_columns
 from mclstm.data.finding import ERROR, Finding
-from mclstm.data.guess import SITE_NAMES, TIME_NAMES, listed, require_columns
 from mclstm.data.readers.attributes import attribute_table
 from mclstm.data.readers.hdf5_door import require_safe
 from mclstm.data.readers.text import require_file

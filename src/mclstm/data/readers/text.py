@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mclstm.data.guess import listed
+from mclstm.data.checks.guess import listed
 from mclstm.errors import DataError
 
 __all__ = ["read_bytes", "read_table", "require_file"]

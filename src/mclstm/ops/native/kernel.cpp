@@ -1,4 +1,4 @@
-// The C interface: members and samples are dealt out to threads, each of which runs a Worker; what trains or draws has one.
+// The C interface: members and samples are dealt out to threads, each of which runs a Worker.
 
 #include <memory>
 #include <vector>
@@ -6,18 +6,11 @@
 #include <sys/mman.h>
 #endif
 
-#include "learn.h"
-#include "philox.h"
-#include "pooled.h"
-#include "recurrence.h"
+#include "identity.h"
 #include "small.h"
 #include "threads.h"
 #include "uniform.h"
 #include "worker.h"
-
-#ifndef MCLSTM_SOURCE
-#define MCLSTM_SOURCE "unknown"
-#endif
 
 namespace {
 
@@ -97,54 +90,9 @@ int guarded(const Call &call, bool backward) {
 
 extern "C" {
 
-const char *mclstm_source() { return MCLSTM_SOURCE; }  // digest of this file, so that a stale library is found out
-
 int mclstm_call_bytes() { return int(sizeof(Call)); }  // so that a caller with another idea of it is found out
-
-int mclstm_runs_here() {
-#if defined(__AVX512F__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq");
-#elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 1;
-#endif
-}
 
 int mclstm_forward(const Call *call) { return call->wide ? guarded<double>(*call, false) : guarded<float>(*call, false); }
 
 int mclstm_backward(const Call *call) { return call->wide ? guarded<double>(*call, true) : guarded<float>(*call, true); }
-
-int mclstm_learn_bytes() { return int(sizeof(Learn)); }
-
-// Every member for the given number of updates; 1 if there was no memory, and then nothing was changed.
-int mclstm_learn(const Learn *learn) {
-    FlushDenormals flush;
-    try {
-        Learner learner(*learn);
-        for (int64_t member = 0; member < learn->members; ++member) learner.train(member);
-        return 0;
-    } catch (const std::bad_alloc &) {
-        return 1;
-    }
-}
-
-int mclstm_recurrence_bytes() { return int(sizeof(Recurrence)); }
-
-// A baseline's recurrence, or its way back; 1 if there was no memory.
-int mclstm_recurrence(const Recurrence *call, int backward) {
-    return call->wide ? recur<double>(*call, backward != 0) : recur<float>(*call, backward != 0);
-}
-
-int mclstm_pooled_bytes() { return int(sizeof(Pooled)); }
-
-// Gradients of a convolution whose outputs are pooled and rectified; 1 if there was no memory.
-int mclstm_pooled_back(const Pooled *call) { return call->wide ? pooled_back<double>(*call) : pooled_back<float>(*call); }
-
-// U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
-void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {
-    for (int64_t row = 0; row < seeds * items; ++row)
-        uniform_item(seed[row / items], first + uint64_t(row % items), stream, numbers, out + row * numbers);
-}
 }

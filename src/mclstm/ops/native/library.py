@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest
+from mclstm.ops.native.build import FAILURE, SOURCE, TARGETS, digest, file_name
 
-__all__ = ["Status", "library", "status"]
+__all__ = ["Status", "library", "search", "status"]
 
 # The fields of `struct Call` in call.h, in its order; all of them are eight bytes wide.
 SIZES = ("E", "T", "B", "M", "A", "S", "K", "F", "wide", "form", "keeps_outflow", "input_norm", "cell_norm")
@@ -17,6 +17,7 @@ STRIDES = ("data", "member", "step", "sample", "entry")
 WEIGHTS = ("W_i", "b_i", "W_o", "b_o", "W_r", "B_r")
 ARRAYS = (*WEIGHTS, "mask", "valid", *(f"d{name}" for name in WEIGHTS))
 WIDTH = len(SIZES) + len(SIGHTS) + len(VIEWS) * len(STRIDES) + len(ARRAYS)
+FOLDER = SOURCE.parent  # where the built libraries lie
 REBUILD = "run `python -m mclstm.ops.native.build` (needs g++)"
 ELSEWHERE = "not for this processor"
 
@@ -40,32 +41,38 @@ def status() -> Status:
     >>> found.available == (found.reason is None)
     True
     """
-    return _search(SOURCE.parent)[1]
+    return search(SOURCE, FOLDER)[1]
 
 
 @cache
 def library() -> ctypes.CDLL | None:
     """The loaded kernel, or None."""
-    return _search(SOURCE.parent)[0]
+    loaded = search(SOURCE, FOLDER)[0]
+    if loaded is not None:
+        for function in (loaded.mclstm_forward, loaded.mclstm_backward):
+            function.argtypes = (ctypes.c_void_p,)
+    return loaded
 
 
 @cache
-def _search(directory: Path) -> tuple[ctypes.CDLL | None, Status]:
-    failure = directory / FAILURE
+def search(source: Path, folder: Path) -> tuple[ctypes.CDLL | None, Status]:
+    """The best library of a source in a folder that this processor can run; other kernels use it too."""
+    failure = folder / FAILURE
     said = failure.read_text() if failure.exists() else ""
     reasons: dict[str, str] = {}
-    for name in TARGETS:
-        loaded, reason = _open(directory / name)
+    for target in TARGETS:
+        name = file_name(source, target)
+        loaded, reason = _open(folder / name, digest(source))
         if loaded is not None:
             avoidable = [f"{better}: {why}" for better, why in reasons.items() if why != ELSEWHERE]
             skipped = f"{'; '.join(avoidable)}; {REBUILD}. {said}".strip() if avoidable else None
             return loaded, Status(True, name, None, skipped)
         reasons[name] = reason
-    found = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-    return None, Status(False, None, f"{found}; {REBUILD}, or use backend='torch'. {said}".strip())
+    whole = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    return None, Status(False, None, f"{whole}; {REBUILD}, or use backend='torch'. {said}".strip())
 
 
-def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
+def _open(path: Path, expected: str) -> tuple[ctypes.CDLL | None, str]:
     if not path.exists():
         return None, "not built"
     try:
@@ -73,12 +80,6 @@ def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
     except OSError as error:
         return None, f"cannot be loaded ({error})"
     loaded.mclstm_source.restype = ctypes.c_char_p
-    if loaded.mclstm_source() != digest().encode():
+    if loaded.mclstm_source() != expected.encode():
         return None, "built from another source"
-    if loaded.mclstm_call_bytes() != 8 * WIDTH:
-        return None, "built for another interface"
-    if not loaded.mclstm_runs_here():
-        return None, ELSEWHERE
-    for function in (loaded.mclstm_forward, loaded.mclstm_backward):
-        function.argtypes = (ctypes.c_void_p,)
-    return loaded, ""
+    return (loaded, "") if loaded.mclstm_runs_here() else (None, ELSEWHERE)

@@ -1,0 +1,1 @@
+"""The addition problem: the sum of two marked numbers of a hundred."""

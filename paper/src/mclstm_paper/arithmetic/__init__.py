@@ -1,0 +1,1 @@
+"""What recurrent and static arithmetic share."""

@@ -1,0 +1,1 @@
+"""The verbs experiment and bench of the command mclstm."""

@@ -1,0 +1,1 @@
+"""Long runs and killed runs: what they leave behind."""

@@ -1,0 +1,1 @@
+"""A second compiled library: the baselines' recurrences, training of small networks, random numbers."""

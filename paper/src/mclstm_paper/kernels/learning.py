@@ -1,0 +1,93 @@
+"""Small arithmetic networks trained by the kernel library, many updates in one call."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mclstm_paper.kernels.library import library
+
+__all__ = ["HEADS", "LAYERS", "OPERATIONS", "Trained", "learn", "learns"]
+
+LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac", "nalu")
+HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul", "nalu")
+OPERATIONS = ("addition", "subtraction", "multiplication")
+MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 8, 16, 64
+SIZES = ("members", "inputs", "steps", "batch", "outputs", "layer", "head", "operation", "subset", "overlap")
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("value", "mean", "square")),
+        ("size", ctypes.c_int64),
+    ]
+
+
+class _Learn(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in (*SIZES, "first", "updates")),
+        *((name, ctypes.c_void_p) for name in ("seeds", "offsets", "rates", "pulls")),
+        *((name, ctypes.c_double) for name in ("low", "epsilon", "l2")),
+        ("parameters", _Parameter * MOST_PARAMETERS),
+        ("failed", ctypes.c_void_p),
+    ]
+
+
+class Trained(NamedTuple):
+    """What is trained on what; tensors are those of the network and its optimiser, changed in place."""
+
+    layer: str  # of LAYERS
+    head: str  # of HEADS
+    operation: str  # of OPERATIONS, between the sums of two subsets
+    inputs: int  # n numbers a step, uniform in [low, low + 1)
+    steps: int
+    batch: int
+    outputs: int  # K of the layer
+    subset: int  # elements of a subset
+    overlap: int  # elements of both
+    low: float
+    seeds: Tensor  # (E,) int64
+    offsets: Tensor  # (E,) int64, the first element of the first subset
+    parameters: Sequence[
+        tuple[Tensor | None, Tensor | None, Tensor | None]
+    ]  # (E, ...) value and Adam's moments
+    failed: Tensor  # (E,) int64, the update at which a member failed, -1 for none
+    epsilon: float  # Adam's
+    l2: float  # factor of half the mean square of a linear head's weights
+
+
+def learns(batch: int, outputs: int) -> bool:
+    """Whether the library is there and takes batches and layers of this size."""
+    return batch % WHOLE_VECTORS == 0 and outputs <= MOST_OUTPUTS and library() is not None
+
+
+def learn(trained: Trained, first: int, rates: Tensor, pulls: Tensor) -> None:
+    """Updates first, first + 1, ... with these rates and factors of the pull to whole numbers, (U,) float64.
+
+    A member whose gradient is not finite stays as it was, and its update is noted in `failed`.
+    """
+    kernel = library()
+    assert kernel is not None
+    call = _Learn(first=first, updates=len(rates), members=len(trained.seeds))
+    for name in ("inputs", "steps", "batch", "outputs", "subset", "overlap", "low", "epsilon", "l2"):
+        setattr(call, name, getattr(trained, name))
+    call.layer, call.head = LAYERS.index(trained.layer), HEADS.index(trained.head)
+    call.operation = OPERATIONS.index(trained.operation)
+    for name, value in (("seeds", trained.seeds), ("offsets", trained.offsets), ("failed", trained.failed)):
+        setattr(call, name, _address(value, torch.int64))
+    call.rates, call.pulls = _address(rates, torch.float64), _address(pulls, torch.float64)
+    for at, parts in enumerate(trained.parameters):
+        each = 0 if parts[0] is None else parts[0].numel() // len(trained.seeds)
+        call.parameters[at] = _Parameter(*(_address(part, torch.float32) for part in parts), each)
+    if kernel.mclstm_learn(ctypes.byref(call)) != 0:
+        raise MemoryError("The native kernel found no memory for a batch; train fewer members at once.")
+
+
+def _address(value: Tensor | None, dtype: torch.dtype) -> int | None:
+    if value is None:
+        return None
+    if not value.is_contiguous() or value.dtype != dtype or value.device.type != "cpu":
+        raise ValueError(f"The library takes contiguous {dtype} on the CPU, not {value.dtype} as it is here.")
+    return value.data_ptr()

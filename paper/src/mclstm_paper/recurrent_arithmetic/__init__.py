@@ -1,0 +1,1 @@
+"""Recurrent arithmetic: sums and products of two subsets, accumulated over steps."""

@@ -1,0 +1,1 @@
+"""Training many seeds together in one process."""

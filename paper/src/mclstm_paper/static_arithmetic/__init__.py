@@ -1,0 +1,1 @@
+"""Static arithmetic: sums and products of two subsets of a hundred numbers."""

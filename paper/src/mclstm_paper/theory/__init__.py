@@ -1,0 +1,1 @@
+"""What the paper's appendix proves, measured and drawn."""

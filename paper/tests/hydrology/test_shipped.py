@@ -1,0 +1,47 @@
+"""The weights in weights/camels-us: what their card says, on real basins and offline."""
+
+import json
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from mclstm.deploy.new_data import Source
+from mclstm.deploy.predict import predict
+from mclstm.evaluation.metrics import nse
+
+WEIGHTS = Path(__file__).parents[3] / "weights" / "camels-us"
+TEST = slice("1989-10-01", "1999-09-30")
+# NSE of the test years as measured when the weights were packed; from stores that had filled since 1980.
+MEASURED = {"01022500": 0.8512, "11141280": 0.6652, "12189500": 0.7152}
+
+
+@pytest.fixture(scope="module")
+def predicted(camels: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    columns = tmp_path_factory.mktemp("columns") / "columns.yaml"
+    columns.write_text(f"sites: {json.dumps(list(MEASURED))}\n")
+    return predict(WEIGHTS, Source(str(camels), columns=columns))
+
+
+@pytest.mark.parametrize("basin", MEASURED)
+def test_they_predict_as_when_they_were_packed(predicted: xr.Dataset, basin: str) -> None:
+    years = predicted.sel(site=basin, time=TEST)
+    found = nse(years["simulated"].to_numpy(), years["observed"].to_numpy())
+    assert found == pytest.approx(MEASURED[basin], abs=1e-3)
+
+
+def test_mass_closes_in_every_basin(predicted: xr.Dataset) -> None:
+    missing = abs(predicted["residual"]).max("time")  # what is missing since the first day, 29 years
+    assert (missing < 1e-7 * predicted["inflow"].sum("time")).all()
+    gone = predicted["inflow"].sum("time") - predicted["outflow"].sum(["time", "outlet"])
+    assert abs(gone - predicted["storage"].isel(time=-1)).max() < 0.1  # mm; all stores begin empty
+
+
+def test_they_are_small_and_plain() -> None:
+    files = [file for file in WEIGHTS.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 25e6
+    assert {file.suffix for file in files} == {".safetensors", ".json", ".md"}
+    models = [json.loads(file.read_text()) for file in files if file.name == "model.json"]
+    members = [member for model in models for member in model["members"]]
+    assert len(members) == sum(file.suffix == ".safetensors" for file in files) == 10
+    assert {model["config"]["training"]["batch_size"] for model in models} == {64, 256}

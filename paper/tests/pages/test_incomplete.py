@@ -1,0 +1,102 @@
+"""Pages of result files that are half made, or lack a model: they say so, and show no number of it."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mclstm.report.results import row
+from mclstm_paper.addition import models as addition_models
+from mclstm_paper.arithmetic import models as arithmetic_models
+from mclstm_paper.arithmetic.page import ARITHMETIC
+from mclstm_paper.arithmetic.printed import ADDITION, RECURRENT, STATIC
+from mclstm_paper.arithmetic.success import numbers, quartiles
+from mclstm_paper.mnist_sum.models import RECIPES
+from mclstm_paper.mnist_sum.page import expected, length_page, length_svg
+from mclstm_paper.mnist_sum.success import error_rows, judged, threshold_rows, thresholds
+from mclstm_paper.protocols import Protocol
+
+RESULTS = Path(__file__).parents[3] / "results"
+
+
+def put(root: Path, file: str, rows: list[dict[str, Any]]) -> None:
+    path = root / "results" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = {"date": "2026-01-01", "commit": "abc"}
+    path.write_text(json.dumps({"rows": rows, "claims": [], "made": made, "profile": "paper"}))
+
+
+def sums(references: int) -> list[dict[str, Any]]:
+    """The rows of so many references of the MNIST sum, and of NAU."""
+    errors = {10: np.linspace(1.0, 2.0, references)}
+    found = threshold_rows(thresholds(errors, "stated"), errors, 9) if references else []
+    return judged(found + error_rows("nau", {10: np.array([0.5, 1.5])}, 9, [-1, -1], seeds=[0, 1]))
+
+
+@pytest.mark.parametrize("references", [0, 1, 2])
+def test_too_few_references_are_no_result(references: int, tmp_path: Path) -> None:
+    put(tmp_path, "mnist-sum/stated.json", sums(references))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert length_page(tmp_path, "stated").startswith("Not run yet: `mclstm experiment mnist-sum")
+        assert length_svg(tmp_path, "stated") is None
+
+
+def test_a_page_of_the_sums_names_who_is_missing(tmp_path: Path) -> None:
+    put(tmp_path, "mnist-sum/stated.json", sums(3))
+    page = length_page(tmp_path, "stated")
+    assert "3 reference networks: " in page
+    assert "\n\nNot run yet: mclstm, mclstm-tuned, lstm, constant.\n\n" in page
+    assert (length_svg(tmp_path, "stated") or b"").startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("protocol", ["stated", "published"])
+def test_the_sums_expect_the_models_of_the_experiment(protocol: Protocol) -> None:
+    models = {name for name, recipe in RECIPES.items() if protocol in recipe.protocols}
+    assert set(expected(protocol)) == models - {"reference"} | {"constant"}
+
+
+def test_the_papers_tables_have_the_models_of_the_experiments() -> None:
+    assert set(ADDITION) == set(addition_models.MODELS)
+    for printed, known in ((RECURRENT, arithmetic_models.RECURRENT), (STATIC, arithmetic_models.STATIC)):
+        assert {m: set(by_operation) for m, by_operation in printed.items()} == {
+            model: set(operations) for model, operations in known.items()
+        }
+
+
+def test_a_page_names_the_operations_and_models_that_were_not_run(tmp_path: Path) -> None:
+    rows = [
+        row(operation, model, metric, [1.0]) | {"trained": 9}
+        for model, operations in STATIC.items()
+        for operation in operations
+        for metric in ("success", "success (published threshold)")
+        if model != "nac-mul" and (model, operation) != ("nalu", "subtraction")
+    ]
+    put(tmp_path, "static-arithmetic/stated.json", rows)
+    for protocol in ("stated", "published"):
+        page = ARITHMETIC[f"static-arithmetic-{protocol}"](tmp_path)
+        assert "\n\nNot run yet: nac-mul, nalu (subtraction).\n\n" in page
+    put(tmp_path, "addition/stated.json", [row("reference", "mclstm", "mse", [1.0]) | {"trained": 9}])
+    page = ARITHMETIC["addition-stated"](tmp_path)
+    assert "Not run yet: mclstm-dynamic, mclstm (seq length, input range, count, combo), lstm," in page
+
+
+def test_a_page_with_everything_names_nothing(tmp_path: Path) -> None:
+    rows = [
+        row(where, model, "success", [1.0]) | {"trained": 9} for model in STATIC for where in STATIC[model]
+    ]
+    put(tmp_path, "static-arithmetic/stated.json", rows)
+    assert "Not run" not in ARITHMETIC["static-arithmetic-stated"](tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*-arithmetic/*.json")), ids=lambda path: path.name)
+def test_sparsity_is_a_median_with_quartiles_everywhere(path: Path) -> None:
+    for found in json.loads(path.read_text()).get("rows", []):
+        if found["metric"].startswith("sparsity") and found["n"]:
+            middle = quartiles(numbers(found["values"]))
+            assert [found[key] for key in ("n", "value", "low", "high")] == pytest.approx(
+                [middle.n, middle.value, middle.low, middle.high]
+            )

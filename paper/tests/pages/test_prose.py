@@ -1,0 +1,138 @@
+"""Numbers that a page says in a sentence, not in a table: they are those of the result files."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from mclstm.evaluation.statistics import proportion_test, wilcoxon_test
+from mclstm_paper.addition.variants_table import paired
+from mclstm_paper.arithmetic.printed import RECURRENT
+from mclstm_paper.bench.rows import find, ratio
+
+ROOT = Path(__file__).parents[3]
+
+
+def page(name: str) -> str:
+    """A page as one line."""
+    return re.sub(r"\s+", " ", (ROOT / "docs" / f"{name}.md").read_text())
+
+
+def row(file: str, model: str, setting: str, metric: str) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = json.loads((ROOT / "results" / file).read_text())["rows"]
+    (found,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == (model, setting, metric)]
+    return found
+
+
+def claim(file: str, text: str) -> dict[str, Any]:
+    claims: list[dict[str, Any]] = json.loads((ROOT / "results" / file).read_text())["claims"]
+    return next(c for c in claims if c["claim"] == text)
+
+
+def solved(model: str, operation: str) -> tuple[int, int]:
+    values = row("recurrent-arithmetic/published.json", model, operation, "success")["values"]
+    return int(sum(values)), len(values)
+
+
+def against_the_paper(model: str, operation: str) -> float:
+    theirs = RECURRENT[model][operation][0]
+    return proportion_test(solved(model, operation), (round(100 * theirs), 100)).p
+
+
+def test_how_many_seeds_of_the_addition_problem_never_begin_to_learn() -> None:
+    limit = row("addition/published.json", "constant", "reference", "mse")["value"]
+    errors = row("addition/published.json", "mclstm", "reference", "mse")["values"]
+    stuck = sum(error > 0.9 * limit for error in errors)
+    p = stats.fisher_exact([[stuck, 100 - stuck], [10, 90]]).pvalue
+    assert f"({stuck} of our {len(errors)}; the paper's mean is that of about ten)" in page("addition")
+    assert f"{stuck} against 10 of a hundred is no significant" in page("addition")
+    assert f"(Fisher's exact test: p = {p:.2f})" in page("addition")
+
+
+def test_five_networks_of_the_sum_of_digits_are_told_apart_by_nothing() -> None:
+    rows = [row("mnist-sum/published.json", m, "length 1000", "success") for m in ("mclstm", "nau")]
+    wins = [int(sum(found["values"])) for found in rows]
+    p = stats.fisher_exact([[won, 5 - won] for won in wins]).pvalue
+    assert f"{wins[0]} of 5 against {wins[1]} of 5 at length 1000" in page("mnist-sum")
+    assert f"(Fisher's exact test: p = {p:.2f})" in page("mnist-sum")
+
+
+def test_what_a_penalty_on_the_cells_does_to_the_plain_sum() -> None:
+    regime, file = "seq length 10000", "addition/stated-variants.json"
+    pair = [row(file, model, regime, "mse") for model in ("mclstm-sum-l2", "mclstm-sum")]
+    assert f"nothing that shows (p = {wilcoxon_test(*paired(*pair)).p:.2f})" in page("addition")
+
+
+def test_rates_beside_the_papers() -> None:
+    text = page("recurrent-arithmetic")
+    solves, runs = solved("mclstm", "multiplication")
+    p = against_the_paper("mclstm", "multiplication")
+    assert f"multiplication in {100 * solves // runs} % of {runs} runs" in text
+    assert f"(two-sided proportion test: p = {p:.1g})" in text
+    sums = [100 * solves // runs for solves, runs in (solved("nau", o) for o in ("addition", "subtraction"))]
+    assert "{} and {} % of 20 runs".format(*sums) in text
+
+
+@pytest.mark.parametrize(("operation", "places"), [("addition", 1), ("subtraction", 2)])
+def test_whether_nau_differs_from_the_papers(operation: str, places: int) -> None:
+    assert f"p = {against_the_paper('nau', operation):.{places}f}" in page("recurrent-arithmetic")
+
+
+def test_who_is_told_apart_from_the_lstm_in_hydrology() -> None:
+    text, file = page("hydrology"), "hydrology/stated.json"
+    words = {3: "three", 5: "five", 8: "eight", 10: "Ten"}
+    models = ("mclstm-mixed", "lstm-tuned", "ealstm-kratzert2019", "mclstm-tuned")
+    mixed, lstms, ealstms, tuned = (
+        words[row(file, f"{model}-ensemble", "447 basins", "nse")["n"]] for model in models
+    )
+
+    def better(one: str, two: str) -> float:
+        return float(claim(file, f"{one}-ensemble is better than {two}-ensemble in nse")["p"])
+
+    same, ea = (min(better(models[0], rival), better(rival, models[0])) for rival in models[1:3])
+    worse = better("lstm-tuned", "mclstm-tuned")
+    assert worse < 0.05 < min(same, ea)
+    told = f"{mixed} members that conserve mass and {lstms} LSTMs cannot be told apart by their NSE"
+    assert f"{told} (p = {same:.2f})" in text
+    assert f"the {ealstms} published EA-LSTMs (p = {ea:.2f})" in text
+    digits, power = f"{worse:.0e}".split("e")
+    assert f"{tuned} tuned MC-LSTMs are worse than the {lstms} LSTMs (p = {digits}e{int(power)})" in text
+
+
+def test_how_low_the_low_flows_of_the_lstms_are() -> None:
+    one, tuned, mean = (
+        row("hydrology/stated.json", model, "447 basins", "flv")
+        for model in ("lstm", "lstm-tuned", "lstm-tuned-ensemble")
+    )
+    alone = f"{one['value']:.1f} and {tuned['value']:.1f} (the mean of the three tuned ones)"
+    together = f"the ensemble of the three {mean['value']:.1f} against {mean['paper']}."
+    assert f"{alone} against {one['paper']}, {together}" in page("hydrology")
+
+
+def test_to_what_the_books_of_the_basins_close() -> None:
+    for model, said in (
+        ("mclstm-mixed", "8.6e-8 in the worst of 447 basins and of the ten members of `mclstm-mixed`"),
+        ("mclstm", "`mclstm` was not: it closes to 5.6e-6."),
+    ):
+        about = claim("hydrology/stated.json", f"{model} closes the mass balance of every site to 1e-05")
+        error = re.sub("e-0", "e-", about["test"].rpartition(" ")[2])
+        assert error in said
+        assert said in page("hydrology")
+
+
+def test_the_eager_model_over_a_loop_of_an_lstm() -> None:
+    rows = json.loads((ROOT / "results/runtime/stated.json").read_text())["rows"]
+    found = []
+    for threads in (1, 2):
+        where = {"group": "table", "metric": "forward", "threads": threads}
+        pair = [find(rows, model=model, **where) for model in ("mclstm-eager", "lstm-python")]
+        spread = ratio(*pair)
+        assert spread is not None
+        found.append(f"{spread.value:.3g}")
+    theirs = [one["paper"] for one in pair if one is not None]
+    text = page("runtime")
+    assert "takes {} times as long as our loop of an LSTM ({} on two threads)".format(*found) in text
+    assert f"the paper's took {theirs[0] / theirs[1]:.1f} times as long as its own" in text

@@ -1,0 +1,1 @@
+"""What can be wrong with data: tables, series, units, attributes."""

@@ -1,0 +1,1 @@
+"""Auxiliary inputs that are computed: season, potential evapotranspiration, means of past days."""

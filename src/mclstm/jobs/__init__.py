@@ -1,0 +1,1 @@
+"""Lists of jobs that checkpoint, resume and are kept when finished, through any executor."""
