@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 KERNELS := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h paper/src/mclstm_paper/kernels/*.cpp \
 	paper/src/mclstm_paper/kernels/*.h) src/mclstm/ops/native/build.py
 
-.PHONY: env test demo check format
+.PHONY: env test demo check format dist schema
 
 env: $(STAMP)
 
@@ -30,6 +30,11 @@ format: env
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
+# sdist and wheel of the library; neither holds a file of the paper.
+dist: env
+	rm -rf dist
+	$(PYTHON) -m build --no-isolation
+
 # Long runs whose outcome is kept in results/: not part of the suite.
 .PHONY: record-properties record-backends record-long-run record-kills record-demo record-runtime docs
 
@@ -40,18 +45,22 @@ record-backends: env
 	MCLSTM_LONG=1 MCLSTM_RECORD=results/conservation/backends.json $(PYTHON) -m pytest tests/ops/test_backends.py -k random_cases
 
 record-long-run: env
-	$(PYTHON) -m mclstm_paper.durability.long_run --out results/conservation/long_run.json
+	$(PYTHON) -m mclstm_paper.durability.drift --out results/conservation/long_run.json
 
 record-kills: env
-	$(PYTHON) -m mclstm_paper.durability.kills --kills 200 --out results/durability/kills.json
+	$(PYTHON) -m mclstm_paper.durability.kill_runs --kills 200 --out results/durability/kills.json
 
 record-demo: env
-	$(PYTHON) -m mclstm.demo --seeds 3 --out results/demo/stated.json
+	$(PYTHON) -m mclstm_paper.demo_record --seeds 3 --out results/demo/stated.json
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
 	$(VENV)/bin/mclstm bench --out results/runtime/stated.json
 
+# The JSON schema of a config, for editors.
+schema: env
+	$(VENV)/bin/mclstm config --schema > docs/config.schema.json
+
 # Tables in README and docs, from results/.
 docs: env
-	$(PYTHON) -m mclstm_paper.pages.pages .
+	$(PYTHON) -m mclstm_paper.pages.fill_pages .

@@ -10,6 +10,7 @@ HERE = Path(__file__).parent.resolve()
 SOURCES = HERE / "src" / "mclstm_paper" / "kernels"
 sys.path.insert(0, str(HERE.parent / "src"))  # the library's build script needs no package but Python's own
 
+from mclstm import __version__  # noqa: E402
 from mclstm.ops.native.build import build  # noqa: E402
 
 
@@ -31,4 +32,4 @@ class BuildKernels(build_ext):
 
 
 kernels = Extension("mclstm_paper.kernels.paper", sources=["src/mclstm_paper/kernels/paper.cpp"])
-setup(ext_modules=[kernels], cmdclass={"build_ext": BuildKernels})
+setup(version=__version__, ext_modules=[kernels], cmdclass={"build_ext": BuildKernels})

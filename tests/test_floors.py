@@ -111,6 +111,15 @@ def test_import_alone_does_not_load_torch() -> None:
     assert shown.stdout.strip() == "False"
 
 
+def test_type_checkers_see_every_public_name() -> None:
+    import mclstm
+
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert {alias.asname: node.module for node in imports for alias in node.names} == mclstm.PUBLIC
+
+
 def test_every_public_name_exists_and_others_do_not() -> None:
     import mclstm
 

@@ -9,12 +9,12 @@ import pytest
 
 from mclstm.cli.main import main
 from mclstm_paper.addition import experiment as addition
+from mclstm_paper.arithmetic import experiment as arithmetic
 from mclstm_paper.arithmetic.subsets import OPERATIONS
-from mclstm_paper.arithmetic.tuned import TUNED_UPDATES
-from mclstm_paper.experiment import Options
-from mclstm_paper.recurrent_arithmetic import experiment as recurrent_arithmetic
-from mclstm_paper.runner import EXPERIMENTS, experiment
-from mclstm_paper.static_arithmetic import experiment as static_arithmetic
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.recurrent_arithmetic.experiment import EXPERIMENT as RECURRENT
+from mclstm_paper.recurrent_arithmetic.tuned import TUNED_UPDATES
+from mclstm_paper.registry import EXPERIMENTS, experiment
 
 TINY = {"train": 40, "validation": 16, "test": 4}
 LIMITS = {"stated": 1.0, "published": 1e12}  # the second is solved by everybody
@@ -25,8 +25,7 @@ ROW = {"model", "setting", "metric", "n", "value", "low", "high", "paper", "valu
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addition, "SPLITS", TINY)
-    for module in (recurrent_arithmetic, static_arithmetic):
-        monkeypatch.setattr(module, "thresholds", lambda task, operation: LIMITS)
+    monkeypatch.setattr(arithmetic, "thresholds", lambda task, operation: LIMITS)
 
 
 def run(name: str, out: Path, *words: str) -> int:
@@ -79,10 +78,10 @@ def test_trivial_rows_are_what_they_say(tmp_path: Path) -> None:
 
 
 def test_rows_of_other_commands_stay_and_claims_are_made_of_all(tmp_path: Path) -> None:
-    kept = tmp_path / "results"
-    words = ["--results", str(kept), "--operations", "addition"]
+    results_dir = tmp_path / "results"
+    words = ["--results", str(results_dir), "--operations", "addition"]
     assert run("recurrent-arithmetic", tmp_path, "--models", "nau", *words) == 0
-    path = kept / "recurrent-arithmetic/stated.json"
+    path = results_dir / "recurrent-arithmetic/stated.json"
     assert json.loads(path.read_text())["claims"] == []
     assert run("recurrent-arithmetic", tmp_path, "--models", "mclstm", *words) == 0
     assert {model for model, _, _ in rows_of(path)} == {"mclstm", "nau", "constant", "exact"}
@@ -105,13 +104,13 @@ def test_rows_say_whose_their_values_are(tmp_path: Path) -> None:
 
 
 def test_finished_blocks_are_rows_before_the_others_are(tmp_path: Path) -> None:
-    options = Options(models=("nau",), settings=("addition",), seeds=2, block=1)
-    first, second = recurrent_arithmetic.jobs(options)
+    plan = Plan(Options(models=("nau",), settings=("addition",), seeds=2, block=1))
+    first, second = RECURRENT.jobs(plan)
     result = {
         "test": [1.0], "failed": [-1], "solved": {"stated": [False], "published": [False]},
         "solved_at": {"stated": [-1], "published": [-1]},
     }  # fmt: skip
-    rows = recurrent_arithmetic.rows(options, {second.name: result})
+    rows = RECURRENT.rows(plan, {second.name: result})
     assert first.name != second.name
     assert {tuple(row["seeds"]) for row in rows} == {(1,)}
 
@@ -129,17 +128,17 @@ def test_a_quick_look_never_replaces_the_papers_scale(
 
 
 def test_variants_have_a_file_of_their_own_and_figures_are_drawn(tmp_path: Path) -> None:
-    kept = tmp_path / "results"
-    words = ["--models", "mclstm-sum,mclstm-sum-l2", "--results", str(kept)]
+    results_dir = tmp_path / "results"
+    words = ["--models", "mclstm-sum,mclstm-sum-l2", "--results", str(results_dir)]
     assert run("addition", tmp_path, *words) == 0
-    rows = rows_of(kept / "addition/stated-variants.json")
+    rows = rows_of(results_dir / "addition/stated-variants.json")
     assert {model for model, _, _ in rows} == {"mclstm-sum", "mclstm-sum-l2", "constant", "exact"}
     assert rows["exact", "seq length 10000", "mse"]["value"] == 0.0
     assert rows["mclstm-sum", "seq length 10000", "mse"]["n"] == 2
     first, second = (rows[m, "reference", "mse"]["values"] for m in ("mclstm-sum", "mclstm-sum-l2"))
     assert first != second, "L2 on the cells changes nothing"
-    assert (kept / "addition/stated-addition-cells.svg").exists()
-    assert json.loads((kept / "addition/stated-reading.json").read_text())["model"] == "mclstm-sum"
+    assert (results_dir / "addition/stated-addition-cells.svg").exists()
+    assert json.loads((results_dir / "addition/stated-reading.json").read_text())["model"] == "mclstm-sum"
 
 
 def test_gates_of_solved_members_are_read(tmp_path: Path) -> None:
@@ -197,7 +196,7 @@ def test_a_learning_rate_is_chosen_on_validation_data_and_used(tmp_path: Path) -
     # The recipe's own rate, chosen, is the same job.
     path.write_text(json.dumps(record | {"choice": {"mcfc/addition": RATE}}))
     assert run("static-arithmetic", tmp_path, *words[:4], "--rates", str(path)) == 0
-    assert sorted(kept.name for kept in jobs.iterdir()) == [f"rate-{best}", "seeds-0-1"]
+    assert sorted(path.name for path in jobs.iterdir()) == [f"rate-{best}", "seeds-0-1"]
 
 
 def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,10 +212,11 @@ def test_mistakes_are_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_quick_look_at_recurrent_arithmetic_has_somebody_who_solves_it() -> None:
-    goals = {job.parameters["model"]: job.goal for job in recurrent_arithmetic.jobs(Options())}
+    goals = {job.parameters["model"]: job.goal for job in RECURRENT.jobs(Plan())}
     assert goals["mclstm-tuned"] == TUNED_UPDATES
     assert goals["mclstm"] < TUNED_UPDATES
-    asked = recurrent_arithmetic.jobs(Options(models=("mclstm-tuned", "nau"), settings=("addition",)))
-    assert [job.parameters["model"] for job in asked] == ["nau", "mclstm-tuned"]
-    paper = recurrent_arithmetic.jobs(Options(profile="paper"))
+    two = Options(models=("mclstm-tuned", "nau"), settings=("addition",))
+    jobs = RECURRENT.jobs(Plan(two))
+    assert [job.parameters["model"] for job in jobs] == ["nau", "mclstm-tuned"]
+    paper = RECURRENT.jobs(Plan(Options(profile="paper")))
     assert "mclstm-tuned" not in {job.parameters["model"] for job in paper}

@@ -1,43 +1,55 @@
-"""The switches: each is off under one protocol and on under the other, says why, and reaches some code."""
+"""The switches: each is on under one protocol only, says what it does, is used, and is on a page."""
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 import mclstm_paper
-from mclstm_paper import protocols
-from mclstm_paper.protocols import SWITCHES, switched
+from mclstm_paper.protocols import Switch
+from mclstm_paper.registry import every_experiment
 
 SOURCE = Path(mclstm_paper.__file__).parent
+FILES = [path for path in SOURCE.rglob("*.py") if path.name != "switches.py"]
 
 
-def calls() -> tuple[list[str], int]:
-    """The names that the code asks for, read in its text, and how many calls there are in all."""
-    files = [path for path in SOURCE.rglob("*.py") if path != Path(protocols.__file__)]
-    text = "\n".join(path.read_text() for path in files)
-    return re.findall(r'\bswitched\(\s*"([^"]+)"', text), len(re.findall(r"\bswitched\(", text))
+def constants() -> dict[tuple[str, str], Switch]:
+    """Every switch of the code, by its module and the name of its constant."""
+    switches = {}
+    for path in sorted(SOURCE.glob("*/switches.py")):
+        name = f"mclstm_paper.{path.parent.name}.switches"
+        defined = re.findall(r"^([A-Z0-9_]+) = Switch\(", path.read_text(), flags=re.MULTILINE)
+        switches |= {
+            (name, constant): getattr(importlib.import_module(name), constant) for constant in defined
+        }
+    return switches
 
 
-@pytest.mark.parametrize("name", SWITCHES)
-def test_every_switch_is_a_difference_with_a_sentence(name):
+SWITCHES = constants()
+
+
+@pytest.mark.parametrize("switch", SWITCHES.values(), ids=lambda switch: switch.name)
+def test_every_switch_is_a_difference_with_a_sentence(switch: Switch) -> None:
     """On is what the published code did, off what the text says: the pages have one column for all."""
-    assert not switched(name, "stated")
-    assert switched(name, "published")
-    assert SWITCHES[name].endswith(".")
+    assert not switch.on("stated")
+    assert switch.on("published")
+    assert switch.effect.endswith(".")
 
 
-def test_every_switch_is_asked_for_somewhere_and_no_other():
-    names, count = calls()
-    assert len(names) == count, "a name that is not written in the call is not found by this test"
-    assert set(names) == set(SWITCHES)
+@pytest.mark.parametrize(("module", "constant"), SWITCHES)
+def test_every_switch_is_used_somewhere(module: str, constant: str) -> None:
+    imported = re.compile(rf"from {module} import [^)]*?\b{constant}\b")
+    texts = [path.read_text() for path in FILES]
+    assert any(f"{constant}.on(" in text for text in texts if imported.search(text))
 
 
-def test_unknown_switches_are_refused():
-    with pytest.raises(ValueError, match="choose one of addition: random summands"):
-        switched("addition: random sumands", "published")
+def test_every_switch_belongs_to_an_experiment_and_has_a_name_of_its_own() -> None:
+    of_experiments = {switch for task in every_experiment() for switch in task.switches}
+    assert of_experiments == set(SWITCHES.values())
+    assert len({switch.name for switch in SWITCHES.values()}) == len(SWITCHES)
 
 
-def test_other_protocols_are_refused():
+def test_other_protocols_are_refused() -> None:
     with pytest.raises(ValueError, match="choose one of stated, published"):
-        switched("addition: random summands", "pubished")
+        Switch("name", "Effect.").on("pubished")  # type: ignore[arg-type]

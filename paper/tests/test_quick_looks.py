@@ -16,9 +16,9 @@ SUMS = ("addition", "subtraction")
 
 
 def content(name: str, file: str = "stated.json") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RESULTS / name / file).read_text())
-    assert found["profile"] == "quick"
-    return found
+    results: dict[str, Any] = json.loads((RESULTS / name / file).read_text())
+    assert results["profile"] == "quick"
+    return results
 
 
 def values(name: str, metric: str, file: str = "stated.json") -> dict[tuple[str, str], list[float]]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from commanded import run, set_limits
+from experiment_commands import run, set_limits
 from mclstm.errors import ConfigError
-from mclstm_paper.mnist_sum import download
+from mclstm_paper.mnist_sum import experiment as mnist_sum
 from mclstm_paper.rates import chosen_rates, with_earlier
 
 
@@ -88,7 +88,7 @@ def test_data_is_fetched_for_those_who_use_it_and_where_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched: list[Path] = []
-    monkeypatch.setattr(download, "download_mnist", fetched.append)
+    monkeypatch.setattr(mnist_sum, "download_mnist", fetched.append)
     assert run(tmp_path, "addition", "--download") == 2
     assert not fetched
     assert run(tmp_path, "mnist-sum", "--download", "--data", str(tmp_path)) == 2  # nothing came

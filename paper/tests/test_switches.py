@@ -1,4 +1,4 @@
-"""Every switch of the protocols reaches what it is meant to reach; test_alike.py: nothing else differs."""
+"""Every switch of the protocols has its effect; test_switches_off.py tests that nothing else differs."""
 
 import math
 from pathlib import Path
@@ -11,17 +11,16 @@ from mclstm.jobs.execution import run_jobs
 from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm.training.checkpoint import load
 from mclstm_paper.addition.models import recipe as addition_recipe
-from mclstm_paper.arithmetic import learning as arithmetic
-from mclstm_paper.arithmetic.models import (
-    recurrent_recipe,
-)
+from mclstm_paper.arithmetic import experiment as arithmetic
+from mclstm_paper.arithmetic import training
 from mclstm_paper.arithmetic.subsets import OPERATIONS
 from mclstm_paper.baselines.regularisers import sparsity_penalty
-from mclstm_paper.experiment import Options
+from mclstm_paper.options import Options, Plan
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic import experiment as recurrent_arithmetic
+from mclstm_paper.recurrent_arithmetic.models import recurrent_recipe
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
-from mclstm_paper.seeds.recipes import MassConserving, sources
+from mclstm_paper.seeds.networks import MassConserving, sources
 from mclstm_paper.static_arithmetic import experiment as static_arithmetic
 
 SETS = ("validation", "test")
@@ -83,8 +82,7 @@ def test_baselines_of_the_addition_problem() -> None:
     for name in ("ln-lstm", "urnn"):
         stated, published = built(addition_recipe, name)
         assert (stated.layer.published, published.layer.published) == (False, True)
-    heads = [type(network.head).__name__ for network in built(addition_recipe, "nalu")]
-    assert heads == ["NALU", "NAU"]
+    assert [network.head.kind for network in built(addition_recipe, "nalu")] == ["nalu", "nau"]
     nau = built(addition_recipe, "nau")[0]
     penalties = [addition_recipe("nau", protocol).penalty(nau, 0) for protocol in BOTH]
     assert penalties[1] is None
@@ -104,8 +102,8 @@ def test_lstm_of_recurrent_arithmetic() -> None:
 
 
 def test_units_of_recurrent_arithmetic() -> None:
-    heads = [type(network.head).__name__ for network in built(recurrent_recipe, "nac-mul", "multiplication")]
-    assert heads == ["NACMul", "NAC"]
+    heads = [network.head.kind for network in built(recurrent_recipe, "nac-mul", "multiplication")]
+    assert heads == ["nac-mul", "nac"]
     stated, published = (recurrent_recipe("nau", "addition", protocol) for protocol in BOTH)
     network = stated.build(sources([0, 1]))
     assert published.penalty(network, 1_000_000) is None
@@ -116,7 +114,7 @@ def test_units_of_recurrent_arithmetic() -> None:
 def test_only_subtraction_of_mclstm_is_short() -> None:
     goals = {}
     for protocol in BOTH:
-        for job in recurrent_arithmetic.EXPERIMENT.jobs(Options(profile="paper", protocol=protocol)):
+        for job in recurrent_arithmetic.EXPERIMENT.jobs(Plan(Options(profile="paper", protocol=protocol))):
             if job.goal != 2_000_000:
                 goals[protocol, job.name] = job.goal
     assert goals == {("published", "mclstm/subtraction/seeds-0-99"): 500_000}
@@ -127,7 +125,7 @@ def test_only_published_evaluations_differ_from_each_other(protocol: Protocol, f
     """Of the same weights; each is the same again when a stopped job comes back to it."""
     task = RecurrentArithmetic("addition", [0, 1], protocol=protocol)
     network = recurrent_recipe("nau", "addition", protocol).build(sources([0, 1]))
-    errors = recurrent_arithmetic.errors_of(task, 1_000)
+    errors = training.errors_of(task, 1_000)
     with torch.no_grad():
         first, second, again = (errors(network, update) for update in (0, 1_000, 1_000))
     for name in SETS:
@@ -143,24 +141,26 @@ def test_batches_drawn_ahead_are_those_drawn_one_by_one(
     module, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the bit, in the weights after updates across several draws, and after a stop within one."""
-    monkeypatch.setattr(module, "thresholds", lambda task, operation: {"stated": 1.0, "published": 1.0})
+    monkeypatch.setattr(arithmetic, "thresholds", lambda task, operation: {"stated": 1.0, "published": 1.0})
     monkeypatch.setattr(
-        module, "errors_of", lambda *_: lambda network, _: dict.fromkeys(SETS, torch.zeros(3))
+        arithmetic, "errors_of", lambda *_: lambda network, _: dict.fromkeys(SETS, torch.zeros(3))
     )
-    options = Options(models=(model,), settings=("addition",), seeds=3, updates=12)
-    kept = []
+    plan = Plan(Options(models=(model,), settings=("addition",), seeds=3, updates=12))
+    checkpoints = []
     for at_once, goals in ((3, (12,)), (16, (12,)), (16, (7, 12))):
-        monkeypatch.setattr(arithmetic, "AT_ONCE", at_once)
+        monkeypatch.setattr(training, "AT_ONCE", at_once)
         for goal in goals:
             run_jobs(
-                [job._replace(goal=goal) for job in module.jobs(options)],
-                tmp_path / str(len(kept)),
+                [job._replace(goal=goal) for job in module.EXPERIMENT.jobs(plan)],
+                tmp_path / str(len(checkpoints)),
                 quiet=True,
             )
-        kept.append(load(next((tmp_path / str(len(kept))).rglob("checkpoint.safetensors")))[0])
-    weights = [name for name in kept[0] if name.startswith("weights.")]
+        checkpoints.append(load(next((tmp_path / str(len(checkpoints))).rglob("checkpoint.safetensors")))[0])
+    weights = [name for name in checkpoints[0] if name.startswith("weights.")]
     assert weights
-    assert all(torch.equal(kept[0][name], other[name]) for name in weights for other in kept[1:])
+    assert all(
+        torch.equal(checkpoints[0][name], other[name]) for name in weights for other in checkpoints[1:]
+    )
 
 
 def test_members_do_not_depend_on_their_company() -> None:

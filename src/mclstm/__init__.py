@@ -1,6 +1,6 @@
 """Mass-Conserving LSTM: what flows in is stored or flows out, exactly.
 
-The public names are loaded on first use, so that commands that need no tensors never import torch.
+Public names are loaded on first use, so that commands that need no tensors never import torch.
 
 >>> import mclstm
 >>> mclstm.MCLSTM(mass_size=1, aux_size=0, hidden_size=4).conserving
@@ -26,42 +26,32 @@ if TYPE_CHECKING:
     from mclstm.nn.heads import SumHead as SumHead
     from mclstm.nn.hydrology import AuxMemory as AuxMemory
     from mclstm.nn.hydrology import InputScaling as InputScaling
+    from mclstm.nn.hydrology import cell_penalty as cell_penalty
+    from mclstm.nn.hydrology import closure_penalty as closure_penalty
+    from mclstm.nn.hydrology import guide_penalty as guide_penalty
+    from mclstm.nn.hydrology import scaling_penalty as scaling_penalty
     from mclstm.nn.layer import MCLSTM as MCLSTM
     from mclstm.nn.mcfc import MCFC as MCFC
     from mclstm.nn.mcfc import MultiplicativeMCFC as MultiplicativeMCFC
-    from mclstm.nn.penalties import cell_penalty as cell_penalty
-    from mclstm.nn.penalties import closure_penalty as closure_penalty
-    from mclstm.nn.penalties import guide_penalty as guide_penalty
-    from mclstm.nn.penalties import scaling_penalty as scaling_penalty
     from mclstm.nn.rollout import Rollout as Rollout
     from mclstm.nn.rollout import rollout as rollout
 
 __version__ = "0.1.0"
 
-PUBLIC = {
-    "MCLSTM": "mclstm.nn.layer",
-    "MCLSTMCell": "mclstm.nn.cell",
-    "MCFC": "mclstm.nn.mcfc",
-    "MultiplicativeMCFC": "mclstm.nn.mcfc",
-    "Flows": "mclstm.nn.flows",
-    "SumHead": "mclstm.nn.heads",
-    "LinearHead": "mclstm.nn.heads",
-    "MCFCHead": "mclstm.nn.heads",
-    "ScaledHead": "mclstm.nn.heads",
-    "AuxMemory": "mclstm.nn.hydrology",
-    "InputScaling": "mclstm.nn.hydrology",
-    "cell_penalty": "mclstm.nn.penalties",
-    "closure_penalty": "mclstm.nn.penalties",
-    "guide_penalty": "mclstm.nn.penalties",
-    "scaling_penalty": "mclstm.nn.penalties",
-    "rollout": "mclstm.nn.rollout",
-    "Rollout": "mclstm.nn.rollout",
-    "fit": "mclstm.dataframe",
-    "Fitted": "mclstm.dataframe",
-    "ConservationError": "mclstm.errors",
-    "DataError": "mclstm.errors",
-    "NotFiniteError": "mclstm.errors",
+# The imports above, which only type checkers read, by module: `__getattr__` does them on first use.
+NAMES = {
+    "mclstm.nn.layer": "MCLSTM",
+    "mclstm.nn.cell": "MCLSTMCell",
+    "mclstm.nn.rollout": "Rollout rollout",
+    "mclstm.nn.mcfc": "MCFC MultiplicativeMCFC",
+    "mclstm.nn.flows": "Flows",
+    "mclstm.nn.heads": "SumHead LinearHead MCFCHead ScaledHead",
+    "mclstm.nn.hydrology": "AuxMemory InputScaling "
+    "cell_penalty closure_penalty guide_penalty scaling_penalty",
+    "mclstm.dataframe": "Fitted fit",
+    "mclstm.errors": "ConservationError DataError NotFiniteError",
 }
+PUBLIC = {name: module for module, names in NAMES.items() for name in names.split()}
 
 __all__ = list(PUBLIC)
 

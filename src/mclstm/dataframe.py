@@ -1,4 +1,4 @@
-"""From a DataFrame to predictions in three lines, for those who need no run folder.
+"""From a DataFrame to predictions in three lines, without a config or a run folder.
 
 >>> import numpy as np, pandas as pd
 >>> days = pd.date_range("2001-01-01", periods=120)
@@ -9,8 +9,7 @@
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +19,12 @@ import xarray as xr
 from torch import nn
 
 from mclstm.config import check_training
-from mclstm.data.checks.guess import require_columns
-from mclstm.data.finding import respelled
-from mclstm.data.frames import from_frames
+from mclstm.data.columns import require_columns
+from mclstm.data.findings import respelled
+from mclstm.data.read import from_frames
 from mclstm.data.scaling import Moment, moments
-from mclstm.data.tables import Roles
-from mclstm.data.windows import tensors
+from mclstm.data.site_tables import Roles
+from mclstm.data.windows import tensors, windows
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.simulate import simulate
@@ -34,6 +33,7 @@ from mclstm.models.output import Sizes, scale_of
 from mclstm.nn.arguments import one_of
 from mclstm.training.loop import fit as train
 from mclstm.training.progress import showing
+from mclstm.training.update import site_weights
 
 __all__ = ["Fitted", "fit"]
 
@@ -47,7 +47,7 @@ class Fitted(NamedTuple):
     reading: dict[str, Any]  # how a table is read: missing_mass, missing_aux, allow_negative_mass
 
     def simulate(self, frame: pd.DataFrame) -> xr.Dataset:
-        """Everything the model says about a table: predictions, storage, outflow, ledger; (site, time)."""
+        """All results for a table: predictions, storage, outflow, ledger; (site, time)."""
         present = tuple(name for name in self.roles.target if name in frame)
         with respelled(""):
             series = from_frames({"site": frame}, self.roles._replace(target=present), **self.reading)
@@ -56,9 +56,9 @@ class Fitted(NamedTuple):
 
     def predict(self, frame: pd.DataFrame) -> pd.Series:
         """The first target at every date of a table; observations are not needed."""
-        found = self.simulate(frame)
-        name = "simulated" if "simulated" in found else f"simulated_{self.roles.target[0]}"
-        return found[name].isel(site=0).to_series().rename(self.roles.target[0])
+        predictions = self.simulate(frame)
+        name = "simulated" if "simulated" in predictions else f"simulated_{self.roles.target[0]}"
+        return predictions[name].isel(site=0).to_series().rename(self.roles.target[0])
 
     def score(self, frame: pd.DataFrame) -> dict[str, float]:
         """NSE, KGE and the other metrics of a table that holds the target."""
@@ -89,10 +89,10 @@ def fit(
 ) -> Fitted:
     """Train a model on a table indexed by date; `options` are those of the model, such as hidden_size=16.
 
-    Mass enters in its own unit and must be in the unit of the target (a depth in mm/day for both, say), for
-    what flows out is what flowed in. Windows of `length` steps are scored after their first `warmup`. Holes
-    in the inputs are refused unless missing_mass ("zero", "interpolate") or missing_aux ("interpolate") say
-    what to put there; the same is done to every table the model reads later.
+    Mass and target must have the same unit, for example mm/day: what flows out is what flowed in. Each window
+    has `length` steps; its first `warmup` steps are not scored. Missing inputs raise DataError unless
+    missing_mass ("zero", "interpolate") or missing_aux ("interpolate") say how to fill them. Every table that
+    the model reads later is filled in the same way.
     """
     training = check_training(
         "fit", length=length, warmup=warmup, stride=stride, batch_size=batch_size, updates=updates,
@@ -102,31 +102,25 @@ def fit(
     roles = Roles(_names(mass), _names(aux), (), _names(target))
     if not roles.target:
         raise ConfigError("no target column is named. Name at least one, for example target='flow'.")
-    reading: dict[str, Any] = {"missing_mass": missing_mass, "missing_aux": missing_aux}
-    reading["allow_negative_mass"] = options.get("allow_negative_mass", False)
+    negative = options.get("allow_negative_mass", False)
+    reading = {"missing_mass": missing_mass, "missing_aux": missing_aux, "allow_negative_mass": negative}
     with respelled(""):
         series = from_frames({"site": frame}, roles, **reading)
-    found = moments(series)
+    scaling = moments(series)
     torch.manual_seed(seed)
     sizes = Sizes(len(roles.mass), len(roles.aux), 0, roles.target)
-    network = build(sizes, scale_of(found, roles.mass, roles.target), **{"hidden_size": 16, **options})
-    with tempfile.TemporaryDirectory() as folder, showing(updates, model, quiet) as show, as_interrupt():
-        Path(folder, "checkpoints").mkdir()
-        train(
-            network, tensors(series, found, torch.float32), (0, len(frame)), Path(folder),
-            validate=None, show=show, model_hash="",
-            **training.for_the_loop() | {"checkpoint_every": updates},  # nobody goes on with this folder
-        )  # fmt: skip
-    return Fitted(network, roles, found, reading)
-
-
-@contextmanager
-def as_interrupt() -> Iterator[None]:
-    """Ctrl-C is a KeyboardInterrupt again: there is no run folder to go on with."""
+    network = build(sizes, scale_of(scaling, roles.mass, roles.target), **{"hidden_size": 16, **options})
+    data = tensors(series, scaling, torch.float32)
+    where = windows(data, (0, len(frame)), training.scheme, length, warmup, stride)
+    weights = site_weights(data.y[:, : len(frame)], loss)
+    settings = training.for_the_loop() | {"checkpoint_every": updates}
     try:
-        yield
+        with tempfile.TemporaryDirectory() as folder, showing(updates, model, quiet) as show:
+            (place := Path(folder)).joinpath("checkpoints").mkdir()
+            train(network, data, where, weights, place, validate=None, show=show, model_hash="", **settings)
     except Interrupted as stop:
-        raise KeyboardInterrupt from stop
+        raise KeyboardInterrupt from stop  # there is no run folder to resume
+    return Fitted(network, roles, scaling, reading)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

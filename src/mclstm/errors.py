@@ -1,7 +1,7 @@
-"""The exceptions a user can meet; each message says what is wrong, where, and what to do.
+"""The exceptions that users see. Each message says what is wrong, where, and what to do.
 
-All of them are ValueErrors, so that callers of the layer need not know this module. The command line turns
-them into one message and exit code 2.
+All but `Interrupted` are ValueErrors, so callers of the layer need not know this module. The command line
+turns them into one message and exit code 2.
 """
 
 __all__ = [
@@ -14,7 +14,26 @@ __all__ = [
     "NotFiniteError",
     "StorageError",
     "TrainingError",
+    "missing_extra",
 ]
+
+
+# What the extras install, by the names they are imported by.
+EXTRAS = {
+    "app": (
+        "pandas",
+        "xarray",
+        "h5netcdf",
+        "h5py",
+        "pydantic",
+        "yaml",
+        "typer",
+        "rich",
+        "matplotlib",
+        "scipy",
+    ),
+    "parquet": ("pyarrow",),
+}
 
 
 class ConservationError(ValueError):
@@ -30,7 +49,7 @@ class DataError(ValueError):
 
 
 class MissingColumnError(DataError):
-    """An input file or table lacks a column, which `column` names as it was asked for."""
+    """An input file or table lacks a column; `column` is its name as the caller wrote it."""
 
     def __init__(self, message: str, column: str) -> None:
         super().__init__(message)
@@ -50,11 +69,11 @@ class StorageError(ValueError):
 
 
 class TrainingError(ValueError):
-    """Training went to NaN or infinity; what is needed to repeat the failing update was saved."""
+    """Training reached NaN or infinity; the data to repeat the failing update was saved."""
 
 
 class Interrupted(Exception):
-    """A signal asked the run to stop; it did, after a checkpoint."""
+    """A signal stopped the run, after a checkpoint."""
 
     def __init__(self, signum: int, message: str) -> None:
         super().__init__(message)
@@ -68,7 +87,7 @@ def missing_extra(error: Exception) -> str | None:
     'the package typer is missing. Install it with: pip install "mclstm[app]"'
     """
     name = (error.name or "").split(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if name in ("", "mclstm", "mclstm_paper", "torch", "numpy", "safetensors"):
+    extra = next((extra for extra, names in EXTRAS.items() if name in names), None)
+    if extra is None:
         return None
-    extra = "parquet" if name == "pyarrow" else "app"
     return f'the package {name} is missing. Install it with: pip install "mclstm[{extra}]"'

@@ -1,34 +1,31 @@
-"""What a config and a run folder stand for: the series, the inputs, the model."""
+"""From a config, or the folder of a run, to what it stands for: the series, the columns, the model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import xarray as xr
 from torch import nn
 
 from mclstm.config import Config, load_config
-from mclstm.config.identity import defining
-from mclstm.data.features.antecedent import antecedent_names, with_antecedent
-from mclstm.data.features.evapotranspiration import PET, with_pet
-from mclstm.data.features.season import SEASON, with_season
-from mclstm.data.finding import respelled
-from mclstm.data.readers import read
+from mclstm.config.same_model import fingerprinted
+from mclstm.data.features import PET, SEASON, antecedent_names, with_antecedent, with_pet, with_season
+from mclstm.data.findings import respelled
+from mclstm.data.read import read
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.errors import ConfigError
-from mclstm.evaluation.nonnegative import nonnegative
+from mclstm.evaluation.prediction_dataset import nonnegative
 from mclstm.models import MODELS
 from mclstm.models.output import Sizes, scale_of
 from mclstm.training.checkpoint import model_hash
 from mclstm.training.folder import RunFolder
 
-__all__ = ["Opened", "build", "counted", "inputs", "open_run", "read_series", "warmup_of"]
+__all__ = ["SavedRun", "build", "clip_negative", "inputs", "open_run", "read_series", "warmup_of"]
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A run without its data: all that prediction needs."""
+class SavedRun(NamedTuple):
+    """A run from its folder, without its data and with untrained weights."""
 
     folder: RunFolder
     config: Config
@@ -37,33 +34,37 @@ class Opened:
     model_hash: str
 
 
-def open_run(path: Path) -> Opened:
+def open_run(path: Path) -> SavedRun:
     """A run from its folder alone, which may be far from the data it was trained on."""
     folder = RunFolder.existing(path)
     config = load_config(folder.config)
+    set_threads(config)
+    columns = [name for names in inputs(config).values() for name in names]
+    moments = moments_from_json(folder.read_json(folder.moments), str(folder.moments), columns)
+    return SavedRun(folder, config, moments, *build(config, moments))
+
+
+def set_threads(config: Config) -> None:
+    """Use the threads of the config: sums, and so the last bits of all results, depend on their number."""
     if config.training.threads is not None:
-        # Sums depend on the number of threads: what is evaluated later must not differ in its last bits.
         torch.set_num_threads(config.training.threads)
-    needed = [name for columns in inputs(config).values() for name in columns]
-    found = moments_from_json(folder.read_json(folder.moments), str(folder.moments), needed)
-    return Opened(folder, config, found, *build(config, found))
 
 
-def build(config: Config, found: dict[str, Moment]) -> tuple[nn.Module, str]:
-    """The model of a config with its seeded start, and the fingerprint of what defines it."""
+def build(config: Config, moments: dict[str, Moment]) -> tuple[nn.Module, str]:
+    """The model of a config with its seeded initial weights, and the hash of what defines it."""
     columns, options = inputs(config), config.model.model_dump(exclude={"name"})
     mass, aux, static, targets = columns.values()
-    sizes, scale = Sizes(len(mass), len(aux), len(static), targets), scale_of(found, mass, targets)
+    sizes, scale = Sizes(len(mass), len(aux), len(static), targets), scale_of(moments, mass, targets)
     torch.manual_seed(config.training.seed)
     try:
         model = MODELS[config.model.name](sizes, scale, **options)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
-    return model, model_hash({"model": defining(config.model), "inputs": columns})
+    return model, model_hash({"model": fingerprinted(config.model), "inputs": columns})
 
 
 def inputs(config: Config) -> dict[str, list[str]]:
-    """The columns of a series by role, those that are computed among the auxiliaries."""
+    """The columns of a series by role; the computed ones are auxiliaries."""
     data = config.data
     aux = [*data.aux, *antecedent_names([*data.mass, *data.aux], data.antecedent)]
     aux += [*(SEASON if data.day_of_year else ()), *([] if data.pet is None else [PET])]
@@ -73,10 +74,10 @@ def inputs(config: Config) -> dict[str, list[str]]:
 def read_series(
     config: Config, *, require_target: bool, trained_in: Mapping[str, str] | None = None
 ) -> xr.Dataset:
-    """The data a config names as a checked series.
+    """Read the data of a config as a checked series, with the computed columns.
 
-    trained_in: units a model demands, by column: what is in another unit is converted, what names none is
-    taken to be in it.
+    trained_in: the unit of each column in training. A column in another unit is converted; a column without
+    a unit is taken to have this one.
     """
     data, demanded = config.data, dict(trained_in or {})
     wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
@@ -98,13 +99,12 @@ def read_series(
 
 
 def warmup_of(config: Config) -> int:
-    """Steps to run before a period: what the model was trained with."""
+    """The steps to run before a period: as many as the model was trained with."""
     training = config.training
     return training.warmup if training.scheme == "sequence" else training.length - 1
 
 
-def counted(config: Config, predictions: xr.Dataset) -> xr.Dataset:
-    """Predictions as they are scored and given away: amounts of mass that can only be positive are."""
-    negative = getattr(config.model, "allow_negative_mass", False)
-    wanted = config.evaluation.nonnegative
-    return nonnegative(predictions, False if wanted is None and negative else wanted)
+def clip_negative(config: Config, predictions: xr.Dataset) -> xr.Dataset:
+    """Set predictions below zero to zero, as `evaluation.nonnegative` says; null spares negative masses."""
+    choice, negative = config.evaluation.nonnegative, getattr(config.model, "allow_negative_mass", False)
+    return nonnegative(predictions, False if choice is None and negative else choice)

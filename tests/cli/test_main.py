@@ -66,6 +66,6 @@ def test_a_bug_shows_its_traceback(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(check_verb, "examine", broken)
+    monkeypatch.setattr(check_verb, "check_data", broken)
     assert main(["check", "x.csv"]) == 1
     assert "ZeroDivisionError: oops" in capsys.readouterr().err

@@ -21,7 +21,7 @@ from mclstm.config import (
     json_schema,
     load_config,
 )
-from mclstm.config.messages import nearest
+from mclstm.config.error_messages import nearest
 from mclstm.config.training import MetricName
 from mclstm.errors import ConfigError
 from mclstm.evaluation.metrics import METRICS

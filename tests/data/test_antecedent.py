@@ -12,12 +12,12 @@ import yaml
 from mclstm import from_config as configured
 from mclstm import pipeline
 from mclstm.config import check_config
-from mclstm.data.features.antecedent import trailing_mean, with_antecedent
+from mclstm.data.features import trailing_mean, with_antecedent
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.pack import pack
 from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
-from mclstm.report.comparison.sites import temperature
+from mclstm.report.comparison.snow_section import temperature
 from support.small_run import brook, brook_config
 
 

@@ -1,4 +1,4 @@
-"""The data doctor finds everything in one go, and names file, site, column and date."""
+"""`mclstm check` lists everything at once, and names file, site, column and date."""
 
 import re
 from pathlib import Path
@@ -7,10 +7,11 @@ import pytest
 
 import mclstm.data
 from mclstm.config import DataConfig
-from mclstm.data.checks.series_check import Report, check
-from mclstm.data.finding import KEYS, Finding, errors, respelled
+from mclstm.data.checks.data_check import Report, check
+from mclstm.data.findings import KEYS, Finding, errors, respelled
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
-from mclstm.data.readers import read
+from mclstm.data.read import read
+from mclstm.data.site_tables import Request, Roles
 from mclstm.errors import DataError
 
 
@@ -54,10 +55,10 @@ def test_everything_in_one_go(tmp_path: Path) -> None:
 
 def test_severity_follows_role_and_policy(tmp_path: Path) -> None:
     text = "date,rain,temp,flow\n2001-01-01,1,1,1\n2001-01-02,,,\n2001-01-03,2,3,4\n"
-    roles = {"mass": ["rain"], "aux": ["temp"], "target": ["flow"]}
-    strict = report_on(tmp_path, text, **roles)
+    roles = Roles(mass=("rain",), aux=("temp",), target=("flow",))
+    strict = report_on(tmp_path, text, roles=roles)
     assert {finding.column for finding in errors(strict.findings)} == {"rain", "temp"}
-    lenient = report_on(tmp_path, text, **roles, missing_mass="zero", missing_aux="interpolate")
+    lenient = report_on(tmp_path, text, roles=roles, missing_mass="zero", missing_aux="interpolate")
     assert errors(lenient.findings) == []
 
 
@@ -84,7 +85,8 @@ def test_units_belied_by_values(largest: str, unit: str, word: str, tmp_path: Pa
 def test_sites_with_attributes_but_no_series(tmp_path: Path) -> None:
     (tmp_path / "sites.csv").write_text("site,area\ndata,1\nghost,2\n")
     text = "date,rain\n2001-01-01,1\n2001-01-02,2\n"
-    report = report_on(tmp_path, text, static=["area"], attributes=str(tmp_path / "sites.csv"))
+    request = Request(attributes=str(tmp_path / "sites.csv"))
+    report = report_on(tmp_path, text, roles=Roles(static=("area",)), request=request)
     assert any(finding.kind == "attributes" and finding.site == "ghost" for finding in report.findings)
 
 

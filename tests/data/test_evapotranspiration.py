@@ -13,7 +13,7 @@ import yaml
 from mclstm import from_config as configured
 from mclstm import pipeline
 from mclstm.config import check_config
-from mclstm.data.features.evapotranspiration import PET, extraterrestrial, with_pet
+from mclstm.data.features import PET, extraterrestrial, with_pet
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.pack import pack
 from mclstm.deploy.predict import predict

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from mclstm.data.conversion import in_units
-from mclstm.data.frames import from_frames
-from mclstm.data.series import build, covered, names, require_series
-from mclstm.data.tables import Roles, Table
+from mclstm.data.read import from_frames
+from mclstm.data.series import Policy, build, covered, names, require_series
+from mclstm.data.site_tables import Roles, Table
+from mclstm.data.units import in_units
 from mclstm.errors import DataError
 
 ROLES = Roles(mass=("rain",), aux=("temp",), target=("flow",))
@@ -30,7 +30,7 @@ def test_rows_of_one_matrix_are_taken_as_they_are_and_only_those() -> None:
         tables = [
             Table(f"{place}", "file", DATES, {"rain": rain[row], **other}) for place, row in enumerate(order)
         ]
-        return build(tables, ROLES, {}, pd.DataFrame())["rain"].to_numpy()
+        return build(tables, ROLES, {}, pd.DataFrame(), Policy())["rain"].to_numpy()
 
     rain = np.arange(15.0).reshape(3, 5).copy()
     assert np.shares_memory(built(rain, [0, 1, 2]), rain)
@@ -137,7 +137,7 @@ def test_noon_and_midnight_are_not_mixed() -> None:
     items = {"A": frame(), "B": noon}.items()
     tables = [Table(site, "f", item.index, {"rain": item["rain"].to_numpy()}) for site, item in items]
     with pytest.raises(DataError, match="regular step"):
-        build(tables, Roles(mass=("rain",)), {}, pd.DataFrame(), "zero")
+        build(tables, Roles(mass=("rain",)), {}, pd.DataFrame(), Policy("zero"))
 
 
 CHANGES = {

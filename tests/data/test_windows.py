@@ -6,11 +6,11 @@ import pytest
 import torch
 import xarray as xr
 
-from mclstm.data.features.season import with_season
-from mclstm.data.frames import from_frames
+from mclstm.data.features import with_season
 from mclstm.data.manifest import manifest, require_same
+from mclstm.data.read import from_frames
 from mclstm.data.scaling import Moment, moments, moments_from_json
-from mclstm.data.tables import Roles
+from mclstm.data.site_tables import Roles
 from mclstm.data.windows import gather, span, tensors, windows
 from mclstm.errors import CheckpointError, DataError
 

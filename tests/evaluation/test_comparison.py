@@ -6,15 +6,22 @@ import pytest
 from scipy import stats
 
 from mclstm.errors import DataError
-from mclstm.evaluation.comparison import COMPARED, PERFECT, Scored, pairwise_tests, summary
-from mclstm.evaluation.ensemble import averaged, require_alike, scored
+from mclstm.evaluation.comparison import (
+    COMPARED,
+    PERFECT,
+    ModelScores,
+    pairwise_tests,
+    summary,
+    wilcoxon_test,
+)
+from mclstm.evaluation.ensemble import ensemble_mean, model_scores, require_alike
 from mclstm.evaluation.metrics import METRICS
 from support.flows import flows
 
 
 def test_scores_are_those_of_the_metrics_and_of_hand_computation() -> None:
     members = [flows(seed=seed) for seed in (1, 2, 3)]
-    single, together = scored("mclstm", members, conserving=True)
+    single, together = model_scores("mclstm", members, conserving=True)
     assert (single.name, together.name, together.members) == ("mclstm", "mclstm-ensemble", 3)
     assert [len(model.frames) for model in (single, together)] == [3, 1]
     mean = np.mean([member["simulated"].to_numpy() for member in members], axis=0)
@@ -35,7 +42,7 @@ def test_scores_are_those_of_the_metrics_and_of_hand_computation() -> None:
 
 
 def test_one_member_is_no_ensemble() -> None:
-    assert [model.name for model in scored("lstm", [flows()], conserving=False)] == ["lstm"]
+    assert [model.name for model in model_scores("lstm", [flows()], conserving=False)] == ["lstm"]
 
 
 def test_members_must_be_of_the_same_sites_days_and_observations() -> None:
@@ -46,17 +53,17 @@ def test_members_must_be_of_the_same_sites_days_and_observations() -> None:
         require_alike(first, flows(start="1990-10-01"), ("a", "b"))
     with pytest.raises(DataError, match="different observations"):
         require_alike(first, first.assign(observed=first["observed"] + 1), ("a", "b"))
-    np.testing.assert_array_equal(averaged([first])["simulated"], first["simulated"])
+    np.testing.assert_array_equal(ensemble_mean([first])["simulated"], first["simulated"])
 
 
 def test_a_summary_is_quartiles_over_sites_or_mean_and_deviation_over_seeds() -> None:
     frame = pd.DataFrame({"nse": [0.1, 0.5, 0.9, np.nan]}, index=["d", "b", "c", "a"])
-    found = summary(Scored("sac-sma", (frame,)), "nse")
+    found = summary(ModelScores("sac-sma", (frame,)), "nse")
     assert found is not None
     assert found[:4] == pytest.approx((1, 0.5, 0.3, 0.7))
     np.testing.assert_array_equal(found.values, [np.nan, 0.5, 0.9, 0.1])  # in the order of the sites
-    assert summary(Scored("sac-sma", (frame,)), "flv") is None
-    seeds = summary(Scored("mclstm", (frame, frame + 0.2, frame - 0.1)), "nse")
+    assert summary(ModelScores("sac-sma", (frame,)), "flv") is None
+    seeds = summary(ModelScores("mclstm", (frame, frame + 0.2, frame - 0.1)), "nse")
     assert seeds is not None
     medians = [0.5, 0.7, 0.4]
     assert seeds.values == pytest.approx(medians)
@@ -69,9 +76,9 @@ def test_tests_compare_distances_from_the_perfect_value() -> None:
     sites = [f"{number:02}" for number in range(40)]
     low = pd.DataFrame({"fhv": rng.normal(-20, 3, 40), "nse": rng.uniform(0.6, 0.8, 40)}, index=sites)
     high = pd.DataFrame({"fhv": rng.normal(5, 3, 40), "nse": rng.uniform(0.4, 0.7, 40)}, index=sites[::-1])
-    table = pairwise_tests([Scored("a", (low,)), Scored("b", (high,)), Scored("c", (low, low))]).set_index(
-        "metric"
-    )
+    table = pairwise_tests(
+        [ModelScores("a", (low,)), ModelScores("b", (high,)), ModelScores("c", (low, low))]
+    ).set_index("metric")
     assert list(table.index) == ["nse", "fhv"]  # of two models; one with seeds is left out
     aligned = high.reindex(sites)
     for metric, better in (("fhv", "b"), ("nse", "a")):
@@ -89,7 +96,27 @@ def test_tests_compare_distances_from_the_perfect_value() -> None:
 def test_tests_pair_only_sites_that_both_have() -> None:
     one = pd.DataFrame({"nse": np.linspace(0.1, 0.9, 9)}, index=list("abcdefghi"))
     two = (one + np.linspace(0.01, 0.05, 9)[:, np.newaxis]).iloc[3:].assign(other=1.0)
-    table = pairwise_tests([Scored("one", (one,)), Scored("two", (two,))])
+    table = pairwise_tests([ModelScores("one", (one,)), ModelScores("two", (two,))])
     assert table.loc[0, "sites"] == 6
     assert table.loc[0, "p worse"] == pytest.approx(2 / 2**6)
     assert table.loc[0, "p better"] == 1
+
+
+def test_wilcoxon_by_hand() -> None:
+    # All five differences point one way: one of 2^5 sign patterns is as extreme.
+    first, second = np.arange(1.0, 6.0), 2 * np.arange(1.0, 6.0)
+    assert wilcoxon_test(first, second, "less").p == 1 / 32
+    assert wilcoxon_test(first, second).p == 2 / 32
+    assert wilcoxon_test(first, second, "greater").p == 1
+
+
+def test_wilcoxon_drops_failed_runs() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(0, 1, 30), rng.normal(0.5, 1, 30)
+    expected = stats.wilcoxon(first[1:], second[1:])
+    first[0] = np.nan
+    assert wilcoxon_test(first, second) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_wilcoxon_of_equal_values_finds_nothing() -> None:
+    assert wilcoxon_test([1.0, 2.0], [1.0, 2.0]).p == 1

@@ -11,8 +11,7 @@ import pytest
 import xarray as xr
 
 from mclstm.errors import ConfigError
-from mclstm.evaluation.metrics import METRICS, mae, score
-from mclstm.evaluation.peaks import peak_timing
+from mclstm.evaluation.metrics import METRICS, mae, peak_timing, score
 
 # neuralhydrology's import chain uses interfaces its dependencies have deprecated; our own code stays strict.
 with warnings.catch_warnings():

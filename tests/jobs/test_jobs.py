@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mclstm.errors import CheckpointError, DataError, Interrupted, StorageError
-from mclstm.jobs.execution import Job, Work, kept_results, run_jobs
-from mclstm.jobs.locks import locked
-from mclstm.jobs.monitor import Stop, Watch, lines, look
+from mclstm.jobs.execution import run_jobs
+from mclstm.jobs.job import Job, Work, finished_results, locked
+from mclstm.jobs.monitor import JobMonitor, Stop, print_lines, progress_of
 from mclstm.training.cost import commit, total
-from support.working import COUNT, calls, count
+from support.counting_jobs import COUNT, calls, count
 
 
 def jobs(number: int, goal: int = 5, **parameters: float) -> list[Job]:
@@ -38,7 +38,7 @@ def test_somebody_can_look_after_every_job(tmp_path: Path, workers: int) -> None
         tmp_path,
         workers=workers,
         quiet=True,
-        after=lambda: seen.append(len(kept_results(jobs(3), tmp_path))),
+        after=lambda: seen.append(len(finished_results(jobs(3), tmp_path))),
     )
     assert seen == sorted(seen)
     assert seen[-1] == 3
@@ -127,7 +127,7 @@ def test_processes_do_the_same_and_a_signal_reaches_all_of_them(tmp_path: Path) 
 
 def test_a_signal_to_the_parent_stops_jobs_elsewhere(tmp_path: Path) -> None:
     def strike() -> None:
-        while look(tmp_path / "model/seeds-0") is None:
+        while progress_of(tmp_path / "model/seeds-0") is None:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -159,9 +159,9 @@ def test_a_folder_is_one_processes(tmp_path: Path) -> None:
 
 
 def test_an_orphan_stops(tmp_path: Path) -> None:
-    watch = Watch(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getpid()))
-    assert watch.stopped() == signal.SIGTERM
-    child = Watch(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getppid()))
+    monitor = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getpid()))
+    assert monitor.stopped() == signal.SIGTERM
+    child = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getppid()))
     assert child.stopped() is None
 
 
@@ -174,11 +174,11 @@ def test_lines_say_how_far_and_how_long(
         def wait(self, seconds: float) -> bool:
             done = next(shown, None)
             if done is not None:
-                Watch(tmp_path, lambda: None).show(done, 100, "1 of 3 seeds solved")
+                JobMonitor(tmp_path, lambda: None).show(done, 100, "1 of 3 seeds solved")
             return done is None
 
     monkeypatch.setattr("mclstm.jobs.monitor.WRITE_EVERY", 0.0)
-    lines(tmp_path, ["."], Over())  # type: ignore[arg-type]
+    print_lines(tmp_path, ["."], Over())  # type: ignore[arg-type]
     first, second = capsys.readouterr().err.strip().splitlines()
     assert first == ".: 10/100, 1 of 3 seeds solved"
     assert second.startswith(".: 20/100, 1 of 3 seeds solved, ")

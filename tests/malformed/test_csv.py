@@ -186,7 +186,7 @@ PLACES = {
     "a link to itself": (loop, "a.csv"),
     "a device": (lambda folder: ["/dev/null", "--reader", "csv"], "/dev/null"),
     "unknown ending": (lambda folder: [_written(folder / "data.xyz", GOOD)], "--reader"),
-    "a folder without data": (folder_of_nothing, "layouts"),
+    "a folder without data": (folder_of_nothing, "no layout of CAMELS-US"),
     "a folder in place of a file": (folder_with_a_folder, "B.csv"),
     "a folder with a loop": (folder_with_a_loop, "B.csv"),
     "a folder with one bad file": (folder_with_a_bad_file, "B.csv"),

@@ -18,7 +18,7 @@ from mclstm import (
     SumHead,
     rollout,
 )
-from mclstm.nn.penalties import guide_penalty
+from mclstm.nn.hydrology import guide_penalty
 
 NAN, INF = float("nan"), float("inf")
 
@@ -194,7 +194,7 @@ PARTS = {
     ),
     "roll-out of a layer": (
         lambda: rollout(MCLSTM(0, 1, 2), torch.ones(1, 2), torch.ones(3, 1, 1)),
-        "cell is a MCLSTM; give a MCLSTMCell",
+        "cell is a MCLSTM; give an MCLSTMCell",
     ),
     "roll-out backwards": (
         lambda: rollout(

@@ -13,10 +13,10 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from mclstm import MCLSTM
 from mclstm.ops import dispatch, manual
+from mclstm.ops.gate_rows import stack
 from mclstm.ops.ledger import ledger
-from mclstm.ops.native import operator
-from mclstm.ops.native.library import library
-from mclstm.ops.stacked import covered, stack
+from mclstm.ops.native.build import library
+from mclstm.ops.problem import Problem
 from support.cases import draw, in_float32, run
 from support.record import keep
 from support.tolerance import assert_close
@@ -65,18 +65,18 @@ def test_random_cases(block: int) -> None:
 def test_manual_gradients_are_those_of_autograd(name: str) -> None:
     layer, (x, a, s) = build(name, cells=3), inputs(steps=4)
     weights, form = layer.gates.weights(), layer.gates.form
-    if not covered(form):
+    if form.redistribution == "module":
         return
     c0 = torch.rand(3, 3, dtype=torch.float64)
-    given = stack(x, a, s, c0, weights, form, torch.rand(4, 3) < 0.8)
-    leaves = [None if value is None else value.detach().requires_grad_() for value in given[:6]]
-    given = given._replace(**dict(zip(given._fields[:6], leaves, strict=True)))
-    h, c = manual.forward(given, form)
+    stacked = stack(Problem(x, a, s, c0, torch.rand(4, 3) < 0.8, weights, form))
+    leaves = [None if value is None else value.detach().requires_grad_() for value in stacked[1:7]]
+    stacked = stacked._replace(**dict(zip(stacked._fields[1:7], leaves, strict=True)))
+    h, c = manual.forward(stacked)
     dh, dc = torch.randn_like(h), torch.randn_like(c)
     present = [value for value in leaves if value is not None]
     wanted = torch.autograd.grad((h, c), present, (dh, dc), allow_unused=True)
     with torch.no_grad():
-        found = [value for value in manual.backward(given, form, h, c, dh, dc) if value is not None]
+        found = [value for value in manual.backward(stacked, h, c, dh, dc) if value is not None]
     for one, other in zip(found, wanted, strict=True):
         assert torch.allclose(one, torch.zeros_like(one) if other is None else other, rtol=1e-10, atol=1e-12)
 
@@ -157,7 +157,8 @@ def test_flows_and_audit_agree_with_every_backend(backend: str) -> None:
 )
 def test_what_is_not_covered_falls_back(backend: str, options: dict[str, object]) -> None:
     layer, (x, a, s) = build("dynamic", backend=backend, **options), inputs()
-    assert not operator.runs(layer.gates.form, x)
+    c0 = layer.gates.first_state(3)
+    assert not dispatch.kernel_covers(Problem(x, a, s, c0, None, layer.gates.weights(), layer.gates.form))
     h, _ = layer(x, a, static=s)
     layer.backend = "reference"
     assert torch.allclose(h, layer(x, a, static=s)[0], rtol=1e-12)
@@ -181,7 +182,9 @@ def test_ablations_and_the_published_norm_are_those_of_the_reference(
     c0, lengths = torch.rand(19, 4, dtype=torch.float64), torch.arange(19) % 7
     leaves = [value.requires_grad_() for value in (x, a, s, c0)] + list(layer.parameters())
     fused = library() is not None and name != "outer" and "batch" not in broken
-    assert operator.runs(layer.gates.form, x) is fused
+    assert (
+        dispatch.kernel_covers(Problem(x, a, s, c0, None, layer.gates.weights(), layer.gates.form)) is fused
+    )
     found = {}
     for chosen in (backend, "reference"):
         layer.backend = chosen

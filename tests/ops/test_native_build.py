@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from mclstm.ops import dispatch
 from mclstm.ops.native import build as building
-from mclstm.ops.native import library, operator
 from support.variants import build, inputs
 
 DRIVER = Path(__file__).with_name("native_driver.cpp")
@@ -49,28 +49,41 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_missing_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """The kernel's source without built libraries beside it."""
+    copy = tmp_path / "checkout" / building.SOURCE.name
+    copy.parent.mkdir()
+    shutil.copyfile(building.SOURCE, copy)
+    return copy
+
+
+def test_a_missing_compiler_is_written_down(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    failure = building.build(building.SOURCE, tmp_path)
+    failure = building.build(source, tmp_path)
     assert failure is not None
     assert "no-such-compiler" in failure
-    found = library.search(building.SOURCE, tmp_path)[1]
-    assert not found.available
-    assert found.reason is not None
+    status = building.search(source, tmp_path)[1]
+    assert not status.available
+    assert status.reason is not None
     for words in ("not built", "no-such-compiler", "python -m mclstm.ops.native.build", "backend='torch'"):
-        assert words in found.reason
+        assert words in status.reason
 
 
-def test_a_broken_compiler_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_compiler_is_written_down(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CXX", "false")
-    assert "exit code 1" in (building.build(building.SOURCE, tmp_path) or "")
+    assert "exit code 1" in (building.build(source, tmp_path) or "")
     assert not list(tmp_path.glob("*.so"))
 
 
 def test_without_the_kernel_torch_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, (x, a, s) = build("hydrology", backend="native"), inputs()
     expected = layer(x, a, static=s)[0]
-    monkeypatch.setattr(operator, "library", lambda: None)
+    monkeypatch.setattr(dispatch, "library", lambda: None)
     assert torch.allclose(layer(x, a, static=s)[0], expected)
 
 
@@ -82,21 +95,20 @@ def test_a_stale_library_is_refused(tmp_path: Path) -> None:
     )
     target = tmp_path / building.file_name(building.SOURCE, next(iter(building.TARGETS)))
     assert compiled("-fPIC", "-shared", empty, "-o", target).returncode == 0
-    assert "built from another source" in (library.search(building.SOURCE, tmp_path)[1].reason or "")
+    assert "built from another source" in (building.search(building.SOURCE, tmp_path)[1].reason or "")
 
 
 def test_the_library_is_of_this_source() -> None:
     """A stale one would only make tests of it be skipped."""
-    assert "another source" not in (library.status().reason or "")
+    assert "another source" not in (building.status().reason or "")
 
 
 def test_both_sides_have_the_same_idea_of_a_call() -> None:
-    kernel = library.library()
-    assert kernel is None or kernel.mclstm_call_bytes() == 8 * library.WIDTH
+    kernel = building.library()
+    assert kernel is None or kernel.mclstm_call_bytes() == building.CALL_BYTES
 
 
 def test_status_says_which_library_runs() -> None:
-    found = library.status()
-    assert found.available == (
-        found.library in [building.file_name(building.SOURCE, name) for name in building.TARGETS]
-    )
+    status = building.status()
+    names = [building.file_name(building.SOURCE, target) for target in building.TARGETS]
+    assert status.available == (status.library in names)

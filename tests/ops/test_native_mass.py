@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mclstm import MCLSTM
-from mclstm.ops.native.library import status
+from mclstm.ops.native.build import status
 
 pytestmark = pytest.mark.skipif(not status().available, reason="needs the kernel")
 

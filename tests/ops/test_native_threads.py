@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mclstm import MCLSTM
 from mclstm.ops.native import call
-from mclstm.ops.native.library import library
+from mclstm.ops.native.build import library
 from support.cases import Case, in_float32, run
 from support.tolerance import assert_close
 from support.variants import build, inputs

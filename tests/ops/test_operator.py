@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from mclstm import MCLSTM
 from mclstm.ops.native import operator
-from mclstm.ops.native.call import Problem
-from mclstm.ops.native.library import library
+from mclstm.ops.native.build import library
+from mclstm.ops.problem import Problem
 from support.variants import AUX, MASS, STATIC, VARIANTS, build, inputs
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the kernel is not built")
@@ -43,37 +43,37 @@ class Watch(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def problem(name: str) -> tuple[Problem, str]:
-    """A small problem, gradients wanted of every second tensor, and its form as the operator takes it."""
+def arguments(name: str) -> tuple[list[Tensor | None], str]:
+    """The tensors of a small problem, every second with a gradient, and its form as the operator takes it."""
     layer, (x, a, s) = build("dynamic" if name in ("members", "padded") else name, **FORMS[name]), inputs()
     c0, valid = torch.rand(3, 4, dtype=torch.float64), torch.rand(5, 3) < 0.7 if name == "padded" else None
-    given = [value.expand(2, *value.shape) if name == "members" else value for value in (x, a, s, c0)]
-    found = operator.problem(*given, layer.gates.weights(), layer.gates.form, valid)
-    leaves = [value if value is None else value.detach().clone() for value in found]
+    lead = [value.expand(2, *value.shape) if name == "members" else value for value in (x, a, s, c0)]
+    problem = Problem(*lead, valid, layer.gates.weights(), layer.gates.form)
+    leaves = [value if value is None else value.detach().clone() for value in operator.flat(problem)]
     for value in leaves[1:10:2]:
         if value is not None:
             value.requires_grad_()
-    return Problem(*leaves), json.dumps(layer.gates.form)
+    return leaves, json.dumps(layer.gates.form)
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_the_operator_is_well_registered(name: str) -> None:
-    given, form = problem(name)
+    tensors, form = arguments(name)
     # Compiling it ahead of time, forward and backward, takes seconds: for one form of all.
     tests = SCHEMA if name != "hydrology" else (*SCHEMA, "test_aot_dispatch_dynamic")
-    torch.library.opcheck(operator.native_sequence, (*given, form), test_utils=tests)
+    torch.library.opcheck(operator.native_sequence, (*tensors, form), test_utils=tests)
 
 
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("name", FORMS)
 def test_the_backward_operator_is_well_registered(name: str, last: bool) -> None:
-    given, form = problem(name)
-    given = Problem(*(value if value is None else value.detach() for value in given))
-    h, c = operator.native_sequence(*given, form)
+    tensors, form = arguments(name)
+    tensors = [value if value is None else value.detach() for value in tensors]
+    h, c = operator.native_sequence(*tensors, form)
     dh, dc = (value.select(-3, -1) if last else value for value in (h, c))
     c = c.narrow(-3, 0, 5) if last else c
-    arguments = (*given, form, 10 * [True], c, dh, dc, last)
-    torch.library.opcheck(operator.native_backward, arguments, test_utils=SCHEMA)
+    inputs = (*tensors, form, 10 * [True], c, dh, dc, last)
+    torch.library.opcheck(operator.native_backward, inputs, test_utils=SCHEMA)
 
 
 @pytest.mark.parametrize("members", [None, 3])

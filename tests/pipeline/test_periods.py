@@ -16,7 +16,7 @@ from mclstm.evaluation.simulate import simulate
 from support.small_run import brook, brook_config, brooks, trained
 
 
-def uncovered(tmp_path: Path, first: int, after: int) -> tuple[pipeline.Loaded, xr.Dataset]:
+def uncovered(tmp_path: Path, first: int, after: int) -> tuple[pipeline.Run, xr.Dataset]:
     """A small run, and its data twice: as it is, and without rain in some of the steps."""
     loaded = pipeline.load_run(trained(tmp_path, {"name": "mclstm", "hidden_size": 3, "initial_state": 2.5}))
     other = loaded.series.copy(deep=True).assign_coords(site=["dry"])
@@ -74,5 +74,5 @@ def test_evaluate_notices_changed_data(tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "brook.csv")
     table.loc[200, "flow"] += 1.0
     table.to_csv(tmp_path / "brook.csv", index=False)
-    with pytest.raises(DataError, match="is not the data this run began with"):
+    with pytest.raises(DataError, match="changed since this run began"):
         pipeline.evaluate(run, figures=False)

@@ -148,7 +148,7 @@ def test_a_finished_run_resumes_to_itself(run: Path) -> None:
 
 
 def test_a_run_that_was_scored_is_not_scored_again(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pipeline.evaluated_once(run)
+    pipeline.evaluate_once(pipeline.load_run(run))
     lines = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
     assert main(["resume", str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown loss": ({"loss": "mae"}, "fit, loss: needs 'mse' or 'nse'; got 'mae'"),
     "no stride": ({"stride": 0}, "fit, stride: needs a number of at least 1"),
     "no updates": ({"updates": 0}, "fit, updates: needs a number of at least 1; got 0.$"),
-    "nothing scored": ({"warmup": 40}, "fit: leaves no step to score: warmup 40 >= length 40"),
+    "nothing scored": ({"warmup": 40}, "fit: leaves no step to score: .*length 40"),
     "unknown model": ({"model": "gru"}, "model is 'gru'; choose one of mclstm, lstm"),
     "no target": ({"target": ()}, "no target column is named"),
     "no mass": ({"mass": ()}, "no mass column is declared"),

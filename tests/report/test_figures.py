@@ -11,14 +11,13 @@ import pytest
 import xarray as xr
 
 from mclstm.errors import DataError, StorageError
-from mclstm.report import figures
+from mclstm.report import run_figures as figures
 from mclstm.report.cells import cell_states
-from mclstm.report.figures import FIGURES, save_figures, telling_sites
+from mclstm.report.flow_figures import scatter
 from mclstm.report.hydrograph import hydrograph
-from mclstm.report.learning import learning_curve
-from mclstm.report.scatter import scatter
-from mclstm.report.series import site_series
-from mclstm.report.style import rendered
+from mclstm.report.run_figures import FIGURES, learning_curve, save_figures, telling_sites
+from mclstm.report.site_series import site_series
+from mclstm.report.style import render
 from report.predictions import RECORDS, made, without_stores
 
 
@@ -34,7 +33,7 @@ def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def names(predictions: xr.Dataset) -> set[str]:
     """The figures of site A that have something to show."""
-    return {name for name, _ in figures.drawn(predictions, ["A"])}
+    return {name for name, _ in figures.draw_figures(predictions, ["A"])}
 
 
 def test_every_figure_is_written_as_svg_and_png(tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_every_figure_is_written_as_svg_and_png(tmp_path: Path) -> None:
 def test_a_rerun_in_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; from report.predictions import RECORDS, made; "
-        "from mclstm.report.figures import save_figures; save_figures(made(), RECORDS, sys.argv[1]); "
+        "from mclstm.report.run_figures import save_figures; save_figures(made(), RECORDS, sys.argv[1]); "
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     here = [path for path in sys.path if path]
@@ -140,18 +139,18 @@ def test_several_targets_have_files_of_their_own() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_very_short_periods(steps: int) -> None:
     for draw in FIGURES.values():
-        assert rendered(draw(made(steps=steps), "A", ""), "png")
+        assert render(draw(made(steps=steps), "A", ""), "png")
 
 
 @pytest.mark.parametrize(("freq", "steps"), [("h", 50), ("15min", 30), ("MS", 30), ("h", 9000), ("YS", 70)])
 def test_other_steps_than_days(freq: str, steps: int) -> None:
     for draw in FIGURES.values():
-        assert rendered(draw(made(freq=freq, steps=steps, unit="m3/s"), "A", ""), "svg")
+        assert render(draw(made(freq=freq, steps=steps, unit="m3/s"), "A", ""), "svg")
 
 
 def test_long_series_and_many_cells_stay_small_files() -> None:
     predictions = made(freq="h", steps=9000, cells=70)
-    assert len(rendered(hydrograph(predictions, "A"), "svg")) < 3_000_000
+    assert len(render(hydrograph(predictions, "A"), "svg")) < 3_000_000
     shown = cell_states(predictions, "A")
     assert "64 fullest of 70" in shown.get_suptitle()
 
@@ -168,7 +167,7 @@ def test_gaps_late_starts_and_zeros() -> None:
     for site in ("A", "B"):
         for name, draw in FIGURES.items():
             if site == "A" or name != "scatter":
-                assert rendered(draw(predictions, site, ""), "png")
+                assert render(draw(predictions, site, ""), "png")
 
 
 def test_a_site_without_any_input_is_left_out(tmp_path: Path) -> None:
@@ -181,7 +180,7 @@ def test_a_site_without_any_input_is_left_out(tmp_path: Path) -> None:
 def test_nothing_flows_at_all() -> None:
     predictions = made() * 0.0
     for draw in FIGURES.values():
-        assert rendered(draw(predictions, "A", ""), "png")
+        assert render(draw(predictions, "A", ""), "png")
 
 
 def labels(predictions: xr.Dataset) -> list[str]:
@@ -212,7 +211,7 @@ def test_learning_curves_of_short_and_partial_journals() -> None:
     lstm = [{**record, "mass_error": None} for record in RECORDS]
     assert len(learning_curve(lstm).axes) == 2
     for records in (RECORDS, RECORDS[:1], lstm):
-        assert rendered(learning_curve(records), "svg")
+        assert render(learning_curve(records), "svg")
     with pytest.raises(DataError, match="journal holds no loss"):
         learning_curve([{"update": 3, "loss": None}])
 
@@ -224,4 +223,4 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
 
 
 def test_dates_of_another_century() -> None:
-    assert rendered(hydrograph(made(start="1700-01-01"), "A"), "svg")
+    assert render(hydrograph(made(start="1700-01-01"), "A"), "svg")

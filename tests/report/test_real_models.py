@@ -6,16 +6,17 @@ import pytest
 import torch
 import xarray as xr
 
-from mclstm.data.frames import from_frames
+from mclstm.data.read import from_frames
 from mclstm.data.scaling import Moment
-from mclstm.data.tables import Roles
+from mclstm.data.site_tables import Roles
 from mclstm.data.windows import tensors
 from mclstm.evaluation.score_tables import score_table
 from mclstm.evaluation.simulate import simulate
 from mclstm.models import MODELS
 from mclstm.models.output import Moments, Sizes
-from mclstm.report.figures import FIGURES, drawn
-from mclstm.report.tables import markdown, mass_balance, side_by_side
+from mclstm.report.comparison.balance_section import mass_balance, side_by_side
+from mclstm.report.markdown import markdown
+from mclstm.report.run_figures import FIGURES, draw_figures
 
 MODEL_OPTIONS = {
     "mclstm": {"hidden_size": 2},
@@ -41,7 +42,7 @@ def predicted(name: str) -> xr.Dataset:
 
 @pytest.mark.parametrize("name", MODEL_OPTIONS)
 def test_figures_of_real_predictions(name: str) -> None:
-    names = [figure for figure, _ in drawn(predicted(name), ["A"])]
+    names = [figure for figure, _ in draw_figures(predicted(name), ["A"])]
     assert names == [f"{figure}-A" for figure in FIGURES if name != "lstm" or figure != "cells"]
 
 

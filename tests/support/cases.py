@@ -146,8 +146,8 @@ def run(case: Case, backend: str, dtype: torch.dtype) -> Results:
     loss = (case.weight_h.to(dtype) * h).sum() + (case.weight_c.to(dtype) * c).sum()
     leaves = {name: value for name, value in inputs.items() if value.requires_grad}
     leaves |= dict(layer.named_parameters())
-    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+    raw = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
     zeros = [torch.zeros_like(value) for value in leaves.values()]
-    grads = [zero if grad is None else grad for grad, zero in zip(found, zeros, strict=True)]
+    grads = [zero if grad is None else grad for grad, zero in zip(raw, zeros, strict=True)]
     forward = {"h": h.detach(), "c": c.detach()}
     return Results(forward, dict(zip(leaves, grads, strict=True)))

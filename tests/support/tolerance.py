@@ -1,4 +1,4 @@
-"""How far a backend may be from the reference, as the issue of the fast backends states it."""
+"""How far the results of a backend may be from those of the reference."""
 
 from torch import Tensor
 
@@ -7,34 +7,34 @@ from support.cases import Results
 __all__ = ["assert_close"]
 
 
-def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
+def errors(results: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
     """Largest error of each tensor, relative to its largest value.
 
-    Terms cancel in a gradient that is much smaller than the others; what is left is rounding of them.
+    Terms cancel in a gradient that is much smaller than the others, and their rounding remains.
     """
     sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
     floor = 0.1 * max(sizes.values())
     return {
-        name: (found[name].double() - exact[name]).abs().max().item() / max(size, floor)
+        name: (results[name].double() - exact[name]).abs().max().item() / max(size, floor)
         for name, size in sizes.items()
         if max(size, floor) > 0
     }
 
 
 def assert_close(
-    found: Results, exact: Results, own: Results, eps: float, steps: int, *, settles: bool
+    results: Results, exact: Results, own: Results, eps: float, steps: int, *, settles: bool
 ) -> float:
-    """The largest error / bound; `own` is what the reference makes of the problem in the same precision.
+    """The largest error / bound; `own` are the results of the reference in the same precision.
 
-    settles: what a step's rounding took from all cells together is given to one of them
+    settles: the backend adds the rounding error of a step's mass balance to one cell
     """
     c = exact.forward["c"].abs()
-    given = eps * (c.sum(dim=-1).max() / c.max()).item() if settles and c.numel() and c.max() > 0 else 0.0
+    settled = eps * (c.sum(dim=-1).max() / c.max()).item() if settles and c.numel() and c.max() > 0 else 0.0
     worst = 0.0
     for part, factor in ((0, 8.0), (1, 64.0)):
         theirs = errors(own[part], exact[part])
-        for name, error in errors(found[part], exact[part]).items():
-            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name]) + given * (name == "c")
+        for name, error in errors(results[part], exact[part]).items():
+            bound = max(factor * eps * steps**0.5, 4.0 * theirs[name]) + settled * (name == "c")
             assert error <= bound, f"{name}: {error:.2e} > {bound:.2e}"
             worst = max(worst, error / bound)
     return worst

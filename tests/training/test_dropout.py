@@ -28,7 +28,7 @@ def trained_at(folder: Path, data: Path, stop_after: int | None = None, **model:
         asked += 1
         return signal.SIGTERM if asked == stop_after else None
 
-    pipeline.train_at(folder, config, pipeline.partial(pipeline.showing, quiet=True), stop)
+    pipeline.train_or_resume(folder, config, pipeline.partial(pipeline.showing, quiet=True), stop)
     return (folder / "checkpoints" / "last.safetensors").read_bytes()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from mclstm.training.loop import planned_updates, rate_at
-from mclstm.training.loss import site_weights, weighted_error
+from mclstm.training.update import site_weights, weighted_error
 
 
 def test_nse_weights_are_one_over_the_deviation_plus_a_tenth_squared() -> None:

@@ -12,8 +12,7 @@ from mclstm.data.windows import Batch
 from mclstm.errors import ConfigError
 from mclstm.models import MODELS
 from mclstm.models.output import Moments, Sizes
-from mclstm.training.loss import weighted_error
-from mclstm.training.update import Update, one_update
+from mclstm.training.update import Update, one_update, weighted_error
 from support.small_run import brook, brook_config, trained
 
 WARM, STEPS = 7, 12
@@ -75,5 +74,5 @@ def test_a_run_without_it_ends_with_other_weights_and_resumes_to_itself(tmp_path
 
 
 def test_the_scheme_last_has_no_warm_up_to_leave_out(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="the scheme last has no warm-up"):
+    with pytest.raises(ConfigError, match="no warm-up in the scheme last"):
         check_config(brook_config(brook(tmp_path / "brook.csv"), scheme="last", warmup_gradient=False))

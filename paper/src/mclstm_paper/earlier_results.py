@@ -1,15 +1,15 @@
-"""What result files hold of jobs whose folders are not here: finished on another machine, they stay finished.
+"""Results of jobs from the rows of result files: a job that another machine finished is not run again.
 
-A row has a value for every seed, or, of what is counted only for seeds that solved a task, for these.
+A row has a value for every seed; rows of `updates` and `sparsity` have one for every seed that solved the
+task.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mclstm.jobs.execution import Job, Result
-from mclstm.report.results import Row
-from mclstm_paper.arithmetic.success import other
-from mclstm_paper.protocols import Protocol
+from mclstm.jobs.job import Job, Result
+from mclstm_paper.protocols import Protocol, other_protocol
+from mclstm_paper.results import Row
 
 __all__ = ["restored_errors", "restored_outcome"]
 
@@ -17,13 +17,13 @@ Values = list[Any]
 
 
 def restored_errors(job: Job, rows: Sequence[Row], rate: float) -> Result | None:
-    """Test errors by setting and who failed, as a job gives them; None if the rows are not of this job.
+    """Test errors by setting and which seeds failed, as in a job's result; None if the rows lack this job.
 
     rate: the learning rate of the job
     """
-    mine = made_by(job, rows, rate)
-    found = {(r["setting"], r["metric"]): chosen(r, r["values"], job) for r in mine}
-    errors, failed = ({r["setting"]: found.get((r["setting"], m)) for r in mine} for m in ("mse", "nan"))
+    mine = rows_of(job, rows, rate)
+    values_by = {(r["setting"], r["metric"]): of_seeds(r, r["values"], job) for r in mine}
+    errors, failed = ({r["setting"]: values_by.get((r["setting"], m)) for r in mine} for m in ("mse", "nan"))
     test = {setting: values for setting, values in errors.items() if values is not None}
     first = next(iter(failed.values()), None)
     if first is None or len(test) < len(errors):
@@ -32,56 +32,56 @@ def restored_errors(job: Job, rows: Sequence[Row], rate: float) -> Result | None
 
 
 def restored_outcome(job: Job, rows: Sequence[Row], rate: float) -> Result | None:
-    """What came of every seed of an arithmetic task: of `outcome.outcome` what rows hold."""
-    mine, plain = {r["metric"]: r for r in made_by(job, rows, rate)}, restored_errors(job, rows, rate)
+    """The outcome of every seed of an arithmetic task, as far as rows hold it."""
+    mine, plain = {r["metric"]: r for r in rows_of(job, rows, rate)}, restored_errors(job, rows, rate)
     own: Protocol = job.parameters["protocol"]
-    names = {own: "", other(own): f" ({other(own)} threshold)"}
-    judged = {protocol: judgement(job, mine, beside) for protocol, beside in names.items()}
-    if plain is None or any(one is None for one in judged.values()):
+    suffixes = {own: "", other_protocol(own): f" ({other_protocol(own)} threshold)"}
+    by_protocol = {protocol: judgement(job, mine, suffix) for protocol, suffix in suffixes.items()}
+    if plain is None or any(one is None for one in by_protocol.values()):
         return None
-    found: Result = {**plain, "test": plain["test"][job.parameters["operation"]]}
+    outcome: Result = {**plain, "test": plain["test"][job.parameters["operation"]]}
     for key in ("solved", "solved_at"):
-        found[key] = {protocol: one[key] for protocol, one in judged.items() if one}
-    sparse = [one["sparsity"] for one in judged.values() if one and "sparsity" in one]
-    if len(sparse) == len(names):
-        found["sparsity"] = [b if a is None else a for a, b in zip(*sparse, strict=True)]
-    return found
+        outcome[key] = {protocol: one[key] for protocol, one in by_protocol.items() if one}
+    sparse = [one["sparsity"] for one in by_protocol.values() if one and "sparsity" in one]
+    if len(sparse) == len(suffixes):
+        outcome["sparsity"] = [b if a is None else a for a, b in zip(*sparse, strict=True)]
+    return outcome
 
 
-def judgement(job: Job, mine: Mapping[str, Row], beside: str) -> Result | None:
-    """Who solved a task by a threshold, and when; None if rows are missing or have not a value for each.
+def judgement(job: Job, mine: Mapping[str, Row], suffix: str) -> Result | None:
+    """Which seeds solved a task by a threshold, and when; None if rows or values are missing.
 
-    beside: what the names of the metrics end with
+    suffix: the end of the metrics' names
     """
-    if f"success{beside}" not in mine or f"updates{beside}" not in mine:
+    if f"success{suffix}" not in mine or f"updates{suffix}" not in mine:
         return None
-    judged = mine[f"success{beside}"]
-    solved = [bool(value) for value in judged["values"]]
-    found: Result = {"solved": chosen(judged, solved, job)}
+    success = mine[f"success{suffix}"]
+    solved = [bool(value) for value in success["values"]]
+    values: dict[str, Values | None] = {"solved": of_seeds(success, solved, job)}
     for key, metric, otherwise in (("solved_at", "updates", -1), ("sparsity", "sparsity", None)):
-        if f"{metric}{beside}" in mine:
-            among = spread(mine[f"{metric}{beside}"]["values"], solved, otherwise)
-            found[key] = among and chosen(judged, among, job)
-    if any(values is None for values in found.values()):
+        if f"{metric}{suffix}" in mine:
+            among = spread(mine[f"{metric}{suffix}"]["values"], solved, otherwise)
+            values[key] = among and of_seeds(success, among, job)
+    if any(column is None for column in values.values()):
         return None
-    return {**found, "solved_at": [int(value) for value in found["solved_at"]]}
+    return {**values, "solved_at": [int(at) for at in values["solved_at"] or ()]}
 
 
-def made_by(job: Job, rows: Sequence[Row], rate: float) -> list[Row]:
-    """The rows that have the seeds of a job, trained as far and as fast."""
-    asked = job.parameters
+def rows_of(job: Job, rows: Sequence[Row], rate: float) -> list[Row]:
+    """The rows that have the seeds of a job, with the same updates and learning rate."""
+    wanted = job.parameters
     return [
         r
         for r in rows
-        if r["model"] == asked["model"]
-        and r["setting"] == asked.get("operation", r["setting"])
+        if r["model"] == wanted["model"]
+        and r["setting"] == wanted.get("operation", r["setting"])
         and (r.get("trained"), r.get("learning_rate")) == (job.goal, rate)
-        and set(asked["seeds"]) <= set(r.get("seeds", ()))
+        and set(wanted["seeds"]) <= set(r.get("seeds", ()))
     ]
 
 
-def chosen(row: Row, values: Values, job: Job) -> Values | None:
-    """Those of a job's seeds among values that are one for every seed of a row; None if they are not."""
+def of_seeds(row: Row, values: Values, job: Job) -> Values | None:
+    """The values of a job's seeds, from one for every seed of a row; None if there are more or fewer."""
     if len(values) != len(row["seeds"]):
         return None
     by_seed = dict(zip(row["seeds"], values, strict=True))
@@ -89,7 +89,7 @@ def chosen(row: Row, values: Values, job: Job) -> Values | None:
 
 
 def spread(values: Values, solved: Sequence[bool], otherwise: object) -> Values | None:
-    """Values of the seeds that solved a task among all of them; None if there are more or fewer.
+    """One value for every seed, from those of the seeds that solved the task; None if their numbers differ.
 
     >>> spread([7, 9], [True, False, True], otherwise=-1), spread([7], [True, True], otherwise=-1)
     ([7, -1, 9], None)

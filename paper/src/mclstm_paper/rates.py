@@ -1,68 +1,86 @@
-"""The learning-rate grid of the paper: each model's rate, chosen on validation data and seeds of its own."""
+"""The learning-rate grid of the paper: each model's rate is chosen on validation data with separate seeds."""
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from mclstm.errors import ConfigError
-from mclstm.jobs.execution import Job, run_jobs
-from mclstm.jobs.locks import alone
-from mclstm.report.results import read_results
-from mclstm.report.tables import markdown
+from mclstm.jobs.execution import run_jobs
+from mclstm.jobs.job import Job, alone
+from mclstm.report.markdown import markdown
 from mclstm.training.atomic import make_folder, write_text_atomic
-from mclstm_paper.arithmetic.entries import median_error
-from mclstm_paper.experiment import Experiment, Options, require_heard
-from mclstm_paper.runner import experiment
+from mclstm_paper.experiment import Experiment, refuse_unused_options
+from mclstm_paper.number_format import median_error
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.registry import experiment
+from mclstm_paper.results import read_results
 
 __all__ = ["RATES", "choose", "chosen_rates"]
 
 RATES = (0.1, 0.05, 0.01, 0.005, 0.001)
 FIRST_SEED, SEEDS = 1_000, 5  # no seed of a table
 
+Errors = dict[str, dict[float, list[float | None]]]  # validation errors by model, or model/setting, and rate
+
+
+class Trial(NamedTuple):
+    """A job with one rate of the grid."""
+
+    key: str  # the model, or model/setting, whose rate is chosen
+    rate: float
+    job: Job
+
 
 def choose(
-    name: str, options: Options, out: Path, *, kept: Path | None = None, workers: int = 1, quiet: bool = False
+    name: str,
+    options: Options,
+    out: Path,
+    *,
+    results_dir: Path | None = None,
+    workers: int = 1,
+    quiet: bool = False,
 ) -> tuple[Path, str]:
-    """Train every model with every rate and record which has the lowest median validation error.
+    """Train every model with every rate and record which rate has the lowest median validation error.
 
-    The result is the file of the record, and a table for reading.
+    Returns the file of the record and a table of the errors.
     """
-    asked, folder = experiment(name), out / name / f"{options.profile}-{options.protocol}"
-    require_free(options)
-    require_heard(asked, options)
+    task, folder = experiment(name), out / name / f"{options.profile}-{options.protocol}"
+    refuse_fixed_options(options)
+    refuse_unused_options(task, options)
     options = options._replace(first_seed=FIRST_SEED, seeds=options.seeds or SEEDS)
-    path = (kept / name if kept else folder) / f"{options.protocol}-rates.json"
+    path = (results_dir / name if results_dir else folder) / f"{options.protocol}-rates.json"
     about = {
         "experiment": name,
         "protocol": options.protocol,
         "profile": options.profile,
         "seeds": [FIRST_SEED, options.seeds],
     }
-    require_alike(path, read_results(path), about)  # before hours of training, and again when they are over
-    tried = trials(asked, options)
-    jobs = [job._replace(name=where) for where, (_, _, job) in tried.items()]
+    require_alike(path, read_results(path), about)  # before hours of training, and again after them
+    trials = trials_of(task, options)
+    jobs = [trial.job._replace(name=folder_name) for folder_name, trial in trials.items()]
     results = run_jobs(jobs, folder / "grid", workers=workers, quiet=quiet)
-    found: dict[str, dict[float, list[float | None]]] = {}
-    for where, (key, rate, _) in tried.items():
-        found.setdefault(key, {}).setdefault(rate, []).extend(results[where]["validation"])
+    errors: Errors = {}
+    for folder_name, trial in trials.items():
+        by_rate = errors.setdefault(trial.key, {})
+        by_rate.setdefault(trial.rate, []).extend(results[folder_name]["validation"])
     record: dict[str, Any] = {
         **about,
-        "updates": {key: job.goal for key, _, job in tried.values()},
-        "choice": {key: best(by_rate) for key, by_rate in found.items()},
-        "validation": {key: {f"{r:g}": v for r, v in by_rate.items()} for key, by_rate in found.items()},
+        "updates": {trial.key: trial.job.goal for trial in trials.values()},
+        "choice": {key: best(by_rate) for key, by_rate in errors.items()},
+        "validation": {key: {f"{r:g}": v for r, v in by_rate.items()} for key, by_rate in errors.items()},
     }
     make_folder(path.parent)
     with alone(path.parent):
         write_text_atomic(path, json.dumps(with_earlier(path, record), indent=1) + "\n")
-    return path, table(found)
+    return path, table(errors)
 
 
-def require_free(options: Options) -> None:
-    """Refuse what a choice of rates settles by itself."""
+def refuse_fixed_options(options: Options) -> None:
+    """Refuse options that a choice of rates sets itself."""
     for name in ("rates", "add", "first_seed"):
         if getattr(options, name) != Options._field_defaults[name]:
             raise ConfigError(
@@ -70,20 +88,20 @@ def require_free(options: Options) -> None:
             )
 
 
-def trials(asked: Experiment, options: Options) -> dict[str, tuple[str, float, Job]]:
-    """Every job with every rate, by its folder: whose rate it is to choose, the rate, the job."""
-    tried = {}
-    for job in asked.jobs(options):
+def trials_of(task: Experiment, options: Options) -> dict[str, Trial]:
+    """Every job with every rate, by its folder."""
+    trials = {}
+    for job in task.jobs(Plan(options)):
         if "learning_rate" not in job.parameters:
-            raise ConfigError(f"{asked.name} has no learning rates to choose. Leave --grid out.")
+            raise ConfigError(f"{task.name} has no learning rates to choose. Leave --grid out.")
         key = job.parameters["model"]
-        if key in asked.rateless:
+        if key in task.without_rate:
             continue
         key += f"/{job.parameters['operation']}" if "operation" in job.parameters else ""
         for rate in RATES:
             parameters = {**job.parameters, "learning_rate": rate}
-            tried[f"rate-{rate:g}/{job.name}"] = (key, rate, job._replace(parameters=parameters))
-    return tried
+            trials[f"rate-{rate:g}/{job.name}"] = Trial(key, rate, job._replace(parameters=parameters))
+    return trials
 
 
 def require_alike(path: Path, old: Mapping[str, Any] | None, about: Mapping[str, Any]) -> None:
@@ -104,18 +122,18 @@ def with_earlier(path: Path, record: dict[str, Any]) -> dict[str, Any]:
     return record | {key: old[key] | record[key] for key in ("updates", "choice", "validation")}
 
 
-def best(by_rate: dict[float, list[float | None]]) -> float:
-    """The rate with the lowest median; of equals the smallest rate."""
+def best(by_rate: Mapping[float, Sequence[float | None]]) -> float:
+    """The rate with the lowest median error, the smallest of several."""
     return min(sorted(by_rate), key=lambda rate: median_error(by_rate[rate]))
 
 
-def table(found: dict[str, dict[float, list[float | None]]]) -> str:
+def table(errors: Errors) -> str:
     """Median validation error by model and rate."""
-    shown: dict[str, list[Any]] = {"model": list(found)}
+    columns: dict[str, list[str]] = {"model": list(errors)}
     for rate in RATES:
-        shown[f"{rate:g}"] = [f"{median_error(by_rate[rate]):.3g}" for by_rate in found.values()]
-    shown["choice"] = [f"{best(by_rate):g}" for by_rate in found.values()]
-    return markdown(pd.DataFrame(shown))
+        columns[f"{rate:g}"] = [f"{median_error(by_rate[rate]):.3g}" for by_rate in errors.values()]
+    columns["choice"] = [f"{best(by_rate):g}" for by_rate in errors.values()]
+    return markdown(pd.DataFrame(columns))
 
 
 def chosen_rates(path: Path, name: str) -> dict[str, float]:

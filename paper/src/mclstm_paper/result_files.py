@@ -1,38 +1,43 @@
-"""The result files of an experiment: what they hold already, what a command may replace, who writes."""
+"""The result files of an experiment: what they hold, what a command may replace, and how it writes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mclstm.errors import ConfigError
-from mclstm.jobs.execution import Job
-from mclstm.jobs.locks import alone
-from mclstm.report.results import Row, merged, read_results, save_results
+from mclstm.jobs.job import Job, alone
 from mclstm.training.atomic import make_folder
 from mclstm.training.cost import total
-from mclstm_paper.arithmetic.subsets import OPERATIONS
-from mclstm_paper.experiment import Experiment, Options
+from mclstm_paper.experiment import Experiment
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.results import Row, merge_rows, read_results, save_results
 
-__all__ = ["TRIVIAL", "held", "require_no_loss", "write"]
+__all__ = ["TRIVIAL", "Content", "read_files", "require_no_loss", "result_file", "write"]
 
 TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 Content = dict[str, Any]
 
 
-def paths(place: Path, asked: Experiment, options: Options) -> dict[Path, tuple[str, ...]]:
-    """The files of the paper's table and of the variants beside it, with the models of each."""
-    name = Path(asked.file).stem if asked.file else options.protocol
-    return {place / f"{name}.json": asked.models, place / f"{name}-variants.json": asked.variants}
+def result_file(task: Experiment, protocol: str, suffix: str = "") -> str:
+    """The path of a result file inside the folder of results; the suffix is "-variants" for variants."""
+    path = Path(task.file or f"{task.name}/{protocol}.json")
+    return str(path.with_stem(path.stem + suffix))
 
 
-def held(place: Path, asked: Experiment, options: Options) -> dict[Path, Content]:
-    """What the files hold, of those that are there."""
-    found = {path: read_results(path) for path in paths(place, asked, options)}
-    return {path: content for path, content in found.items() if content is not None}
+def paths(place: Path, task: Experiment, options: Options) -> dict[Path, tuple[str, ...]]:
+    """The files of the paper's table and of the variants in a folder, with the models of each."""
+    table, variants = (Path(result_file(task, options.protocol, suffix)).name for suffix in ("", "-variants"))
+    return {place / table: task.models, place / variants: task.variants}
+
+
+def read_files(place: Path, task: Experiment, options: Options) -> dict[Path, Content]:
+    """The content of those files that exist."""
+    contents = {path: read_results(path) for path in paths(place, task, options)}
+    return {path: content for path, content in contents.items() if content is not None}
 
 
 def require_no_loss(old: Mapping[Path, Content], options: Options, jobs: Sequence[Job]) -> None:
-    """Refuse to put a quick look, or fewer seeds or updates, in the place of what the files hold."""
+    """Refuse to replace rows of the files by a quick look, or by fewer seeds or updates."""
     for path, content in old.items():
         if content.get("profile") == "paper" and options.profile != "paper":
             raise ConfigError(
@@ -53,108 +58,98 @@ def require_as_much(path: Path, row: Row, jobs: Sequence[Job]) -> None:
     if fewer or min(job.goal for job in mine) < row.get("trained", 0):
         raise ConfigError(
             f"{path} holds {row['model']} ({row['setting']}) with {len(row['seeds'])} seeds from "
-            f"{min(row['seeds'])} and {row['trained']:,} updates, of which this command would leave less. "
+            f"{min(row['seeds'])} and {row['trained']:,} updates. This command would leave less of them. "
             "Ask for these seeds and as many updates (finished jobs are passed over), or choose another "
             "folder with --results."
         )
 
 
 def makes(job: Job, row: Row) -> bool:
-    """Whether a row is made of a job: its model, and its operation where jobs have one."""
+    """Whether a row comes from a job: same model, and same operation where jobs have one."""
     model, operation = job.parameters.get("model"), job.parameters.get("operation", row["setting"])
     return bool((model, operation) == (row["model"], row["setting"]))
 
 
 def write(
-    asked: Experiment,
-    options: Options,
-    rows: Sequence[Row],
-    place: Path,
-    seconds: float,
-    partial: bool = False,
+    task: Experiment, plan: Plan, rows: Sequence[Row], place: Path, seconds: float, partial: bool = False
 ) -> dict[Path, Content]:
-    """The rows in their files: those of the table, and those of variants beside it.
+    """Write the rows of the table and those of the variants, each into their file.
 
-    partial: these are of some of the jobs, and replace nothing that has more seeds; nor does anything at
-    the paper's scale, where another command may have written since this one began
+    partial: whether jobs are still missing. Partial rows replace nothing that has more seeds. At the paper's
+    scale no rows do, since another command may have written in the meantime.
     """
     files = {}
     trivial = [row for row in rows if row["model"] in TRIVIAL]
     make_folder(place)
     with alone(place):  # another command may be adding its rows
-        for path, models in paths(place, asked, options).items():
+        for path, models in paths(place, task, plan.options).items():
             mine = [row for row in rows if row["model"] in models]
             if mine:
-                files[path] = saved(path, asked, options, mine + trivial, seconds, partial)
+                files[path] = save(path, task, plan, mine + trivial, seconds, partial)
     return files
 
 
-def saved(
-    path: Path, asked: Experiment, options: Options, rows: Sequence[Row], seconds: float, partial: bool
+def save(
+    path: Path, task: Experiment, plan: Plan, rows: Sequence[Row], seconds: float, partial: bool
 ) -> Content:
-    """Put rows into a result file, in the order of the table; claims are made anew of all rows in it."""
+    """Put rows into a result file, in the order of the table; claims are made again from all its rows."""
+    profile = plan.options.profile
     old = read_results(path)
-    if old is not None and old.get("profile") != options.profile:
+    if old is not None and old.get("profile") != profile:
         old = None  # a quick look and the paper's scale do not share a table
-    every = merged(old["rows"] if old else [], rows, careful=partial or options.profile == "paper")
-    used = [row for row in rows if any(row is one for one in every)]
-    together = asked.judged(every)
-    order = [*asked.models, *asked.variants, *TRIVIAL]
-    together.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
-    claims = asked.claims(together)
-    if asked.shared and old is not None:
+    both = merge_rows(old["rows"] if old else [], rows, careful=partial or profile == "paper")
+    used = [row for row in rows if any(row is one for one in both)]
+    whole = task.complete_rows(both)
+    order = [*task.models, *task.variants, *TRIVIAL]
+    whole.sort(key=lambda row: order.index(row["model"]) if row["model"] in order else len(order))
+    claims = task.claims(whole)
+    if task.shares_file and old is not None:
         mine = {claim["claim"] for claim in claims}
         claims = [claim for claim in old["claims"] if claim["claim"] not in mine] + claims
-    spent = seconds + (old["made"]["wall_seconds"] if old else 0.0)
     return save_results(
         path,
-        asked.name,
-        options.profile,
-        together,
-        spent,
-        protocol=options.protocol,
+        task.name,
+        profile,
+        whole,
+        seconds + (old["made"]["wall_seconds"] if old else 0.0),
+        protocol=plan.options.protocol,
         claims=claims,
-        provenance=costs(asked, options, used, old["made"].get("jobs", {}) if old else {}),
+        provenance=costs(task, plan, used, old["made"].get("jobs", {}) if old else {}),
     )
 
 
-def costs(asked: Experiment, options: Options, rows: Sequence[Row], old: Mapping[str, Any]) -> dict[str, Any]:
-    """What the jobs of a file cost: those that made these rows as it is now, the others as it was."""
-    names, again = [*asked.models, *asked.variants], {(row["model"], row["setting"]) for row in rows}
-    jobs = [job.name for job in asked.jobs(options) if made_by(job.name, names, again)]
-    found = {name: total(options.root / name) for name in jobs}
-    new = {name: cost for name, cost in found.items() if cost["sessions"]}
+def costs(task: Experiment, plan: Plan, rows: Sequence[Row], old: Mapping[str, Any]) -> dict[str, Any]:
+    """What the jobs of a file cost: measured now for the jobs of these rows, as before for the others."""
+    replaced = {(row["model"], row["setting"]) for row in rows}
+    jobs = [job.name for job in task.jobs(plan) if made_by(job.name, task, replaced)]
+    totals = {name: total(plan.jobs_dir / name) for name in jobs}
+    new = {name: cost for name, cost in totals.items() if cost["sessions"]}
     new |= {name: old[name] for name in jobs if name in old and name not in new}  # finished elsewhere
-    # Or there in blocks of another size, which have other names.
-    elsewhere = {subject(name, names) for name in jobs if options.add and name not in new}
-    kept = {n: c for n, c in old.items() if not made_by(n, names, again) or subject(n, names) in elsewhere}
-    return kept | new
+    # Or finished elsewhere in blocks of another size, whose folders have other names.
+    elsewhere = {subject(name, task) for name in jobs if plan.options.add and name not in new}
+    stay = {
+        name: cost
+        for name, cost in old.items()
+        if not made_by(name, task, replaced) or subject(name, task) in elsewhere
+    }
+    return stay | new
 
 
-def subject(job: str, models: Sequence[str]) -> tuple[str, ...]:
-    """The model of a job, and its operation if its folder names one.
-
-    >>> subject("nau/addition/seeds-0-9", ["nau"])
-    ('nau', 'addition')
-    """
-    return (model_of(job, models), *(part for part in job.split("/") if part in OPERATIONS))
+def subject(job: str, task: Experiment) -> tuple[str, ...]:
+    """The model of a job, and its setting if its folder names one: "nau/addition/seeds-0-9"."""
+    model = model_of(job, [*task.models, *task.variants])
+    return (model, *(part for part in job.split("/") if part in task.settings))
 
 
-def made_by(job: str, models: Sequence[str], rows: set[tuple[str, str]]) -> bool:
-    """Whether a job made some of these rows (model, setting): by its folder, which may name an operation.
-
-    >>> made_by("nau/addition/seeds-0-9", ["nau"], {("nau", "subtraction")})
-    False
-    >>> made_by("nau/seeds-0-9", ["nau"], {("nau", "seq length")})
-    True
-    """
-    model, *named = subject(job, models)
+def made_by(job: str, task: Experiment, rows: set[tuple[str, str]]) -> bool:
+    """Whether a job made some of these rows (model, setting); its folder may name a setting."""
+    model, *named = subject(job, task)
     settings = {setting for name, setting in rows if name == model}
     return bool(settings & set(named)) if named else bool(settings)
 
 
 def model_of(job: str, models: Sequence[str]) -> str:
-    """The model whose name the folder of a job has, the longest of several; nothing for references.
+    """The model that the folder of a job names, the longest of several; "" for reference networks.
 
     >>> model_of("last/mclstm-tuned-3", ["mclstm", "lstm", "mclstm-tuned"]), model_of("reference/0", ["lstm"])
     ('mclstm-tuned', '')

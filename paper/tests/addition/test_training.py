@@ -12,9 +12,9 @@ from mclstm_paper.addition.models import recipe
 from mclstm_paper.addition.task import Addition, addition, exact
 from mclstm_paper.addition.training import BATCH, Shuffled, errors, learn, problem
 from mclstm_paper.protocols import Protocol
-from mclstm_paper.seeds.loop import CHECKPOINT
-from mclstm_paper.seeds.recipes import sources
-from support.working import Stopping
+from mclstm_paper.seeds.networks import sources
+from mclstm_paper.seeds.training_loop import CHECKPOINT
+from support.counting_jobs import StoppingMonitor
 
 SEEDS = [3, 4]
 FEW = {"train": 300, "validation": 20, "test": 5}
@@ -59,8 +59,8 @@ def test_loss_of_mclstm_by_hand(model: str, factor: float) -> None:
     network, (x, a, y), losses = started(model, "stated")
     with torch.no_grad():
         flows = network.layer.flows(x, a)
-        found = flows.h[:, -1] @ network.head.W.mT + network.head.b.unsqueeze(1)
-    error = (found - y).square().mean(dim=(1, 2))
+        sums = flows.h[:, -1] @ network.head.W.mT + network.head.b.unsqueeze(1)
+    error = (sums - y).square().mean(dim=(1, 2))
     penalty = factor * flows.c.square().mean(dim=(1, 2, 3))
     torch.testing.assert_close(losses - error, penalty, rtol=5e-3, atol=2e-7)
 
@@ -79,9 +79,9 @@ def test_loss_of_nau_by_hand(protocol: Protocol, factor: float) -> None:
 
 
 def test_the_last_weights_are_tested_not_the_best(tmp_path: Path) -> None:
-    found = learn(
+    result = learn(
         tmp_path,
-        Stopping(tmp_path, None),
+        StoppingMonitor(tmp_path, None),
         6,
         model="lstm",
         protocol="stated",
@@ -94,7 +94,7 @@ def test_the_last_weights_are_tested_not_the_best(tmp_path: Path) -> None:
     network = recipe("lstm", "stated").build(sources(SEEDS))
     tested = {}
     for group in ("weights.", "best."):
-        network.load_state_dict(state.named(tensors, group))
+        network.load_state_dict(state.tensors_in(tensors, group))
         with torch.no_grad():
             tested[group] = [
                 errors(network, addition(split, samples=FEW[split]), len(SEEDS))
@@ -102,5 +102,5 @@ def test_the_last_weights_are_tested_not_the_best(tmp_path: Path) -> None:
             ]
     last, best = tested["weights."], tested["best."]
     assert (last[0] > 10 * best[0]).all()
-    torch.testing.assert_close(torch.tensor(found["validation"], dtype=torch.float64), last[0])
-    torch.testing.assert_close(torch.tensor(found["test"]["reference"], dtype=torch.float64), last[1])
+    torch.testing.assert_close(torch.tensor(result["validation"], dtype=torch.float64), last[0])
+    torch.testing.assert_close(torch.tensor(result["test"]["reference"], dtype=torch.float64), last[1])

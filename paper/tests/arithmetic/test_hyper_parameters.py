@@ -9,17 +9,12 @@ from torch import nn
 from mclstm.nn.layer import MCLSTM
 from mclstm_paper.addition.models import MODELS, decay
 from mclstm_paper.addition.models import recipe as addition_recipe
-from mclstm_paper.arithmetic.models import RECURRENT, STATIC, recurrent_recipe, static_recipe
 from mclstm_paper.baselines.regularisers import Schedule, sparsity_penalty
 from mclstm_paper.mnist_sum.models import RATE, RECIPES, build, usual_rate
-from mclstm_paper.seeds.recipes import (
-    OutputPenalty,
-    Penalty,
-    Recipe,
-    SparsityPenalty,
-    no_penalty,
-    sources,
-)
+from mclstm_paper.recurrent_arithmetic.models import RECURRENT, recurrent_recipe
+from mclstm_paper.seeds.networks import sources
+from mclstm_paper.seeds.recipes import OutputPenalty, Penalty, Recipe, SparsityPenalty, no_penalty
+from mclstm_paper.static_arithmetic.models import STATIC, static_recipe
 
 
 class Setting(NamedTuple):

@@ -10,17 +10,21 @@ from torch import nn
 
 from mclstm_paper.addition import experiment as addition
 from mclstm_paper.addition.experiment import error_rows, lower
+from mclstm_paper.addition.page import error_table, error_tables
+from mclstm_paper.addition.printed import PRINTED as ADDITION
 from mclstm_paper.addition.task import REGIMES
-from mclstm_paper.arithmetic.learning import problem
-from mclstm_paper.arithmetic.models import recurrent_recipe
-from mclstm_paper.arithmetic.page import by_other_threshold
-from mclstm_paper.arithmetic.printed import ADDITION, RECURRENT, STATIC
 from mclstm_paper.arithmetic.subsets import OPERATIONS
-from mclstm_paper.arithmetic.success import beats, reaches, solved_rows, together
-from mclstm_paper.arithmetic.tables import detail_table, error_table, error_tables, success_table
+from mclstm_paper.arithmetic.success import beats, reaches, solved_rows
+from mclstm_paper.arithmetic.success_tables import detail_table, success_table, success_tables
+from mclstm_paper.arithmetic.training import outcome, problem
+from mclstm_paper.pages.sections import not_run
+from mclstm_paper.recurrent_arithmetic.models import recurrent_recipe
+from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
-from mclstm_paper.seeds.ensemble import Ensemble
-from mclstm_paper.seeds.outcome import outcome
+from mclstm_paper.seed_rows import joined_results
+from mclstm_paper.seeds.member_ensemble import Ensemble
+from mclstm_paper.static_arithmetic.page import rejudge
+from mclstm_paper.static_arithmetic.printed import PRINTED as STATIC
 
 LIMITS = {"stated": 1.0, "published": 10.0}
 
@@ -53,15 +57,15 @@ def test_members_are_judged_at_their_best_validation_error() -> None:
 
 def test_live_progress_counts_as_the_table_does() -> None:
     """Two members more have been below the limit once, but not where their validation error is lowest."""
-    seeds, nothing = [0, 1, 2, 3], lambda *_: None
-    task, recipe = RecurrentArithmetic("addition", seeds), recurrent_recipe("nau", "addition", "stated")
-    note = problem("nau", recipe, seeds, nothing, nothing, LIMITS["stated"], task).note
+    task = RecurrentArithmetic("addition", seeds=[0, 1, 2, 3])
+    recipe = recurrent_recipe("nau", "addition", "stated")
+    note = problem("nau", recipe, task, lambda *_: {}, LIMITS["stated"]).note
     assert note(noted()) == "1 of 4 seeds solved, 1 failed"
 
 
 def test_rows_of_blocks_put_together() -> None:
     found = outcome(noted(), LIMITS)
-    assert together([found, found])["solved"]["stated"] == [True, False, False, False] * 2
+    assert joined_results([found, found])["solved"]["stated"] == [True, False, False, False] * 2
     rows = {
         r["metric"]: r for r in solved_rows("nau", "addition", "published", [found, found], 7, (0.88, 8e4))
     }
@@ -91,7 +95,9 @@ def test_a_run_without_a_finite_test_error_is_not_a_failed_run() -> None:
 def test_the_same_runs_by_the_other_threshold() -> None:
     """Static arithmetic trains once for both protocols: its published table is this one."""
     rows = solved_rows("nau", "addition", "stated", [outcome(noted(), LIMITS)], 7, (None, None))
-    table, detail, missing, _ = by_other_threshold(rows).split("\n\n")
+    judged = rejudge(rows, "published")
+    table, detail = success_tables(judged).split("\n\n")
+    (missing,) = not_run(STATIC, judged)
     assert "| nau   | 50 % (15 to 85) | 1e3     |" in table
     assert "25 % (5 to 70)" in detail
     assert "success (stated threshold)" in detail

@@ -46,7 +46,7 @@ def plain(task, x, member, sample):
 def test_targets(kind, operation):
     task = kind(operation, seeds=[4, 9])
     batch = task.train(3, batch_size=5)
-    held = task.test(5) if kind is StaticArithmetic else task.evaluation("test", samples=5)
+    held = task.evaluation("test", samples=5)
     for member in range(2):
         for sample in range(5):
             x = (
@@ -77,9 +77,9 @@ def test_ranges_and_lengths():
     static = StaticArithmetic("addition", seeds=[0])
     recurrent = RecurrentArithmetic("addition", seeds=[0])
     sets = {
-        (1.0, 2.0): [static.train(0).x, static.validation().x, recurrent.train(0).x]
+        (1.0, 2.0): [static.train(0).x, static.evaluation("validation").x, recurrent.train(0).x]
         + [recurrent.evaluation(name).x for name in ("validation", "test", "long")],
-        (2.0, 6.0): [static.test().x, recurrent.evaluation("range").x],
+        (2.0, 6.0): [static.evaluation("test").x, recurrent.evaluation("range").x],
     }
     for (low, high), values in sets.items():
         for x in values:
@@ -96,7 +96,11 @@ def test_ranges_and_lengths():
 
 def test_streams_are_disjoint():
     task = StaticArithmetic("addition", seeds=[8689336])
-    parts = [task.train(0).x[0], task.validation(500).x, (task.test(500).x - 2) / 4 + 1]
+    parts = [
+        task.train(0).x[0],
+        task.evaluation("validation", samples=500).x,
+        (task.evaluation("test", samples=500).x - 2) / 4 + 1,
+    ]
     vectors = torch.cat(parts).round(decimals=4)
     assert vectors.unique(dim=0).shape == vectors.shape
     task = RecurrentArithmetic("addition", seeds=[8689336])
@@ -124,7 +128,7 @@ def test_exact_solution_is_at_the_rounding_floor(operation):
     x, _, y = task.evaluation("test")
     assert (task.exact(x) - y).square().mean().item() == pytest.approx(FLOORS[operation], rel=0.2)
     static = StaticArithmetic(operation, seeds=range(5))
-    x, y = static.test(1000)
+    x, y = static.evaluation("test", samples=1000)
     torch.testing.assert_close(static.exact(x), y, rtol=1e-6, atol=5e-5)
 
 

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from mclstm_paper.arithmetic.thresholds import first_subsets, squared_error, success_threshold
+from mclstm_paper.recurrent_arithmetic.experiment import ARITHMETIC as RECURRENT
+from mclstm_paper.static_arithmetic.experiment import ARITHMETIC as STATIC
 
 # (task, operation): published (inclusive subsets), stated
 VALUES = {
@@ -19,16 +21,17 @@ VALUES = {
 @pytest.mark.parametrize(("task", "operation"), VALUES)
 def test_values(task, operation):
     published, stated = VALUES[task, operation]
+    setting = {task.name: task.threshold for task in (RECURRENT, STATIC)}[task]
     samples = 20_000 if task == "static-arithmetic" else 5_000
     # Subtraction is the variance of a nearly normal error: it scatters by sqrt(2 / samples), 2 % at most.
-    assert success_threshold(task, operation, "published", samples=samples) == pytest.approx(
+    assert success_threshold(setting, operation, "published", samples=samples) == pytest.approx(
         published, rel=0.05
     )
-    assert success_threshold(task, operation, "stated", samples=samples) == pytest.approx(stated, rel=0.05)
+    assert success_threshold(setting, operation, "stated", samples=samples) == pytest.approx(stated, rel=0.05)
 
 
 def test_seed_and_samples_decide():
-    asked = ("recurrent-arithmetic", "subtraction")
+    asked = (RECURRENT.threshold, "subtraction")
     first = success_threshold.__wrapped__(*asked, samples=1_500)
     assert first == success_threshold.__wrapped__(*asked, samples=1_500)
     assert first != success_threshold.__wrapped__(*asked, samples=1_500, seed=1)

@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from mclstm_paper.baselines.ln_lstm import LNLSTM
-from mclstm_paper.baselines.lstm import LSTM
+from mclstm_paper.baselines.lstm import LNLSTM, LSTM
 
 
 def sigma(z):

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from mclstm.nn.members import generators
+from mclstm.nn.ensemble_dim import generators
 from mclstm_paper.baselines import BASELINES, UNITS, Linear
-from mclstm_paper.baselines.ln_lstm import LNLSTM
-from mclstm_paper.baselines.lstm import LSTM
-from mclstm_paper.baselines.recurrent import RecurrentUnit
+from mclstm_paper.baselines.arithmetic_units import RecurrentUnit
+from mclstm_paper.baselines.lstm import LNLSTM, LSTM
 from mclstm_paper.baselines.urnn import URNN
 
 SEEDS = [11, 5, 7]

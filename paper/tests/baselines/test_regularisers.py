@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mclstm_paper.baselines import UNITS, Linear
-from mclstm_paper.baselines.recurrent import RecurrentUnit
+from mclstm_paper.baselines.arithmetic_units import RecurrentUnit
 from mclstm_paper.baselines.regularisers import (
     RECOMMENDED,
     Schedule,

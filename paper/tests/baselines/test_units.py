@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from mclstm_paper.baselines import UNITS, Linear
-from mclstm_paper.baselines.nac import nac_bound
-from mclstm_paper.baselines.recurrent import RecurrentUnit
+from mclstm_paper.baselines.arithmetic_units import RecurrentUnit, nac_bound
 
 
 def times(W, x):

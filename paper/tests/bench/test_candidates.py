@@ -8,12 +8,11 @@ from torch import Tensor
 
 from mclstm.nn.gates import GateOptions
 from mclstm.nn.layer import MCLSTM
-from mclstm.ops.native.library import Status
+from mclstm.ops.native.build import Status
 from mclstm_paper.bench import candidates as bench_candidates
-from mclstm_paper.bench.candidates import CANDIDATES, Problem, built, problem
-from mclstm_paper.bench.lstms import FORGET_BIAS, PythonLSTM, torch_lstm
-from mclstm_paper.bench.peer import neuralhydrology_cell
-from mclstm_paper.bench.sizes import HYDROLOGY, PUBLISHED, TASKS, Sizes
+from mclstm_paper.bench.candidates import CANDIDATES, Problem, available, problem
+from mclstm_paper.bench.peers import FORGET_BIAS, PythonLSTM, neuralhydrology_cell, torch_lstm
+from mclstm_paper.bench.scales import HYDROLOGY, PUBLISHED, TASKS, Sizes
 
 # So many cells that no row of a normalised ReLU is without a positive entry: there the peers lose mass.
 SIZES = Sizes(B=5, T=7, M=1, A=2, S=3, K=20)
@@ -29,24 +28,24 @@ FORMS: dict[str, tuple[Sizes, GateOptions]] = {
 }
 
 
-def outcome(name: str, given: Problem) -> tuple[Tensor, list[Tensor]]:
+def outcome(name: str, inputs: Problem) -> tuple[Tensor, list[Tensor]]:
     """Outflow of all steps, and the gradients of W_i, W_o, b_o and B_r, each as a row."""
-    candidate = CANDIDATES[name](given)
-    candidate.both(given.dh)
+    candidate = CANDIDATES[name](inputs)
+    candidate.both(inputs.dh)
     names = {"W_i": "input_gate.fc.weight", "W_o": "output_gate.fc.weight", "b_o": "output_gate.fc.bias"}
-    static = given.options.get("redistribution") == "static"
+    static = inputs.options.get("redistribution") == "static"
     names["B_r"] = "redistribution.B" if static else "redistribution.fc.bias"
     eager = name == "mclstm-eager"
-    found = [candidate.module.get_parameter(names[n] if eager else f"gates.{n}").grad for n in names]
-    return candidate.outflow().detach(), [grad.flatten() for grad in found if grad is not None]
+    gradients = [candidate.module.get_parameter(names[n] if eager else f"gates.{n}").grad for n in names]
+    return candidate.outflow().detach(), [grad.flatten() for grad in gradients if grad is not None]
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["mclstm-native", "mclstm-torch", "mclstm-eager"])
 def test_equals_the_reference(name: str, form: str) -> None:
-    given = problem(*FORMS[form])
-    h, grads = outcome(name, given)
-    expected, expected_grads = outcome("mclstm-reference", given)
+    inputs = problem(*FORMS[form])
+    h, grads = outcome(name, inputs)
+    expected, expected_grads = outcome("mclstm-reference", inputs)
     assert h.shape == (7, 5, 20)
     torch.testing.assert_close(h, expected, rtol=1e-4, atol=1e-6)
     assert len(grads) == len(expected_grads) == 4
@@ -55,12 +54,12 @@ def test_equals_the_reference(name: str, form: str) -> None:
 
 
 def test_neuralhydrology_equals_the_layer_that_normalises_over_the_batch() -> None:
-    given = problem(SIZES, HYDROLOGY)
+    inputs = problem(SIZES, HYDROLOGY)
     torch.manual_seed(0)
     options: GateOptions = {**HYDROLOGY, "state_norm": "batch", "static_size": SIZES.S}
     layer = MCLSTM(SIZES.M, SIZES.A, SIZES.K, **options)
-    h, c = layer(given.x, given.a, static=given.s)
-    theirs, cells = neuralhydrology_cell(layer)(given.x, given.every)
+    h, c = layer(inputs.x, inputs.a, static=inputs.s)
+    theirs, cells = neuralhydrology_cell(layer)(inputs.x, inputs.every)
     torch.testing.assert_close(theirs, h, rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(cells[-1], c, rtol=1e-4, atol=1e-6)
 
@@ -72,19 +71,19 @@ def test_both_lstms_are_the_same_function() -> None:
         plain.gates.weight.copy_(torch.cat([fast.weight_ih_l0, fast.weight_hh_l0], dim=1))
         plain.gates.bias.copy_(fast.bias_ih_l0 + fast.bias_hh_l0)
     x = torch.randn(6, 2, 3)
-    torch.testing.assert_close(plain(x), fast(x)[0])
+    torch.testing.assert_close(plain(x)[0], fast(x)[0])
 
 
 def test_a_forward_pass_keeps_nothing_and_a_backward_pass_starts_afresh() -> None:
-    given = problem(SIZES, HYDROLOGY)
+    inputs = problem(SIZES, HYDROLOGY)
     for name in CANDIDATES:
-        candidate = CANDIDATES[name](given)
+        candidate = CANDIDATES[name](inputs)
         candidate.forward()
         parameters = list(candidate.module.parameters())
         assert all(p.grad is None for p in parameters)
-        candidate.both(given.dh)
+        candidate.both(inputs.dh)
         once = [p.grad.clone() for p in parameters if p.grad is not None]
-        candidate.both(given.dh)
+        candidate.both(inputs.dh)
         again = [p.grad for p in parameters if p.grad is not None]
         assert len(once) == len(again) > 0
         for first, second in zip(once, again, strict=True):
@@ -101,13 +100,15 @@ def test_missing_peers_are_named_and_the_others_run(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "neuralhydrology.modelzoo.mclstm", None)
     monkeypatch.setattr(bench_candidates, "status", lambda: Status(False, None, "no compiler"))
     missing: dict[str, str] = {}
-    found = built(("mclstm-native", "mclstm-torch", "neuralhydrology"), problem(SIZES, HYDROLOGY), missing)
-    assert list(found) == ["mclstm-torch"]
+    candidates = available(
+        ("mclstm-native", "mclstm-torch", "neuralhydrology"), problem(SIZES, HYDROLOGY), missing
+    )
+    assert list(candidates) == ["mclstm-torch"]
     assert missing["mclstm-native"] == "no compiler"
     assert "pip install neuralhydrology" in missing["neuralhydrology"]
 
 
 def test_neuralhydrology_has_one_form() -> None:
     missing: dict[str, str] = {}
-    assert not built(("neuralhydrology",), problem(SIZES, PUBLISHED), missing)
+    assert not available(("neuralhydrology",), problem(SIZES, PUBLISHED), missing)
     assert "hydrology experiments only" in missing["neuralhydrology"]

@@ -10,8 +10,8 @@ from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.errors import Interrupted
 from mclstm.training.loop import fit
-from mclstm_paper.durability.killed_run import begin, begun, warm_up
-from mclstm_paper.durability.kills import digests
+from mclstm_paper.durability.kill_runs import digests
+from mclstm_paper.durability.run_process import run_below, start_run, start_server
 from support.small_run import brook, brook_config
 
 
@@ -26,8 +26,8 @@ class Whole(NamedTuple):
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
     raw = brook_config(brook(folder / "brook.csv"))
-    warm_up()
-    process = begin(raw, folder / "runs")
+    start_server()
+    process = start_run(raw, folder / "runs")
     process.join()
     assert process.exitcode == 0
     return Whole(raw, digests(folder / "runs"))
@@ -47,13 +47,13 @@ def stopped_in(update: int, raw: dict[str, Any], root: Path) -> tuple[Path, str]
         patch.setattr(pipeline, "fit", signalled)
         with pytest.raises(Interrupted) as caught:
             pipeline.train(check_config(raw), root, quiet=True)
-    run = begun(root)
+    run = run_below(root)
     assert run is not None
     return run, str(caught.value)
 
 
 def ends_identical(raw: dict[str, Any], root: Path, results: dict[str, str]) -> bool:
     """Go on with the run below `root`, evaluate it, and compare every byte."""
-    process = begin(raw, root)
+    process = start_run(raw, root)
     process.join()
     return process.exitcode == 0 and digests(root) == results

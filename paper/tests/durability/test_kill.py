@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from durability.conftest import Whole
-from mclstm_paper.durability.killed_run import begin, begun, drafts, strike
-from mclstm_paper.durability.kills import digests, experiment, undisturbed
+from mclstm_paper.durability.kill_runs import digests, experiment, undisturbed
+from mclstm_paper.durability.run_process import kill_during, run_below, start_run, unfinished_files
 from support.small_run import brook, brook_config
 
 RESUME = (
@@ -24,20 +24,20 @@ def test_a_dozen_kills_in_training_saving_and_evaluating(tmp_path: Path) -> None
 
 
 def test_a_process_that_shares_no_memory_goes_on(tmp_path: Path, whole: Whole) -> None:
-    """All others are forked from one server; this one begins from nothing, as the user's next command."""
+    """All others are forked from one server; this one starts from nothing, like the user's next command."""
     root = killed_in_the_middle_of_a_file(tmp_path, whole)
-    run = begun(root)
+    run = run_below(root)
     assert run is not None
     subprocess.run([sys.executable, "-c", RESUME, str(run)], check=True, timeout=300)
     assert digests(root) == whole.results
-    assert not drafts(root)
+    assert not unfinished_files(root)
 
 
 def killed_in_the_middle_of_a_file(folder: Path, whole: Whole) -> Path:
     """The one kill in a hundred that comes a moment too late is tried again on a new run."""
     for attempt in range(10):
         root = folder / str(attempt)
-        if strike(begin(whole.raw, root), root, "saving", 0.05) and drafts(root):
+        if kill_during(start_run(whole.raw, root), root, "saving", 0.05) and unfinished_files(root):
             return root
     raise AssertionError("ten kills aimed at saving left no unfinished file")
 

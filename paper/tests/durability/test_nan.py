@@ -12,11 +12,10 @@ from mclstm.cli.main import main
 from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
 from mclstm.training import checkpoint, journal
-from mclstm.training.average import Average
-from mclstm.training.failure import repeat_failure
-from mclstm.training.keeper import Keeper
+from mclstm.training.recorder import Recorder, repeat_failure
 from mclstm.training.state import Progress
-from mclstm_paper.durability.killed_run import begun
+from mclstm.training.weight_average import Average
+from mclstm_paper.durability.run_process import run_below
 from support.small_run import brook, brook_config, trained
 
 CELLS = {"name": "mclstm", "hidden_size": 3}
@@ -76,7 +75,7 @@ def test_an_absurd_rate_never_leaves_a_checkpoint_that_is_not_finite(tmp_path: P
     """Whether it fails or not: nothing is kept after an update that was not finite."""
     with contextlib.suppress(TrainingError):
         trained(tmp_path, updates=12, learning_rate=10.0, clip=None)
-    run = begun(tmp_path / "runs")
+    run = run_below(tmp_path / "runs")
     assert run is not None
     tensors, _ = checkpoint.load(run / "checkpoints/last.safetensors")
     assert all(bool(torch.isfinite(value).all()) for value in tensors.values())
@@ -92,7 +91,7 @@ def test_other_files_are_not_repeated(tmp_path: Path) -> None:
 def test_a_score_that_is_undefined_is_never_the_best(tmp_path: Path) -> None:
     """A validation period without observations once must not forbid a best for ever."""
     model = torch.nn.Linear(1, 1)
-    keep = Keeper(tmp_path, model, torch.optim.Adam(model.parameters()), "", Average(model, 0.0))
+    keep = Recorder(tmp_path, Average(model, 0.0), torch.optim.Adam(model.parameters()), "")
     (tmp_path / "checkpoints").mkdir()
     progress = keep.validated(Progress(), 0, float("nan"))
     assert (progress.best, progress.stale) == (None, 1)
@@ -108,7 +107,7 @@ def test_evaluation_uses_the_threads_of_the_run(tmp_path: Path) -> None:
     config = pipeline.Config.model_validate(brook_config(data, updates=1, threads=1))
     pipeline.train(config, tmp_path / "runs", quiet=True)
     torch.set_num_threads(2)
-    run = begun(tmp_path / "runs")
+    run = run_below(tmp_path / "runs")
     assert run is not None
     pipeline.evaluate(run, figures=False)
     assert torch.get_num_threads() == 1

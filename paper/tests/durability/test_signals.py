@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from durability.conftest import Whole, ends_identical, stopped_in
+from durability.processes import start
 from mclstm.training.interrupt import listening
-from mclstm_paper.durability.killed_run import begun, usable_update, wait_for
-from support.processes import start
+from mclstm_paper.durability.run_process import run_below, saved_update, wait_for
 from support.small_run import brook, brook_config, brook_file
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -26,11 +26,11 @@ def test_the_command_stops_and_goes_on(number: signal.Signals, tmp_path: Path, w
     process.join()
     said = messages.read_text()
     assert process.exitcode == CODES[number], said
-    run = begun(root)
+    run = run_below(root)
     assert run is not None
-    update = usable_update(run)
+    update = saved_update(run)
     assert update > 0
-    assert f"Stopped after update {update} of 24: go on with `mclstm resume {run}`." in said
+    assert f"Stopped after update {update} of 24: continue with `mclstm resume {run}`." in said
     assert ends_identical(whole.raw, root, whole.results)
 
 
@@ -40,7 +40,7 @@ def test_the_update_under_way_is_the_last(update: int, tmp_path: Path) -> None:
     raw = brook_config(brook(tmp_path / "brook.csv"), checkpoint_every=1000)
     run, said = stopped_in(update, raw, tmp_path / "runs")
     assert f"Stopped after update {update} of 24" in said
-    assert usable_update(run) == update
+    assert saved_update(run) == update
 
 
 def signalled(times: int) -> None:

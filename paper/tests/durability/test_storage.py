@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from durability.conftest import Whole, ends_identical, stopped_in
+from durability.processes import refused
 from mclstm.cli.main import main
-from mclstm_paper.durability.killed_run import begun, drafts
-from support.processes import refused
+from mclstm_paper.durability.run_process import run_below, unfinished_files
 from support.small_run import brook, brook_config
 
 LAST = "checkpoints/last.safetensors"
@@ -33,7 +33,7 @@ def run(halted: Path, tmp_path: Path) -> Path:
 
 def copied(halted: Path, folder: Path) -> Path:
     shutil.copytree(halted, folder, dirs_exist_ok=True)
-    made = begun(folder / "runs")
+    made = run_below(folder / "runs")
     assert made is not None
     text = (made / "config.yaml").read_text().replace(str(halted), str(folder))
     (made / "config.yaml").write_text(text)
@@ -60,7 +60,7 @@ def test_no_room_for_a_file(file: str, room: int, run: Path, tmp_path: Path, who
     assert f"{file}: File too large" in said
     assert (run / LAST).read_bytes() == before
     assert ends_identical(whole.raw, tmp_path / "runs", whole.results)
-    assert not drafts(tmp_path)
+    assert not unfinished_files(tmp_path)
 
 
 def test_a_full_disk(halted: Path, small_disk: Path, tmp_path: Path, whole: Whole) -> None:
@@ -117,7 +117,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an empty scaling": (lambda run: (run / "scaling.json").write_text("{}"), "deviation of 'rain'"),
     "a deep scaling": (lambda run: (run / "scaling.json").write_text("[" * 99_999), "scaling.json cannot"),
     "no manifest": (lambda run: (run / "data_manifest.json").unlink(), "data_manifest.json cannot be read"),
-    "changed data": (other_data, "is not the data this run began with"),
+    "changed data": (other_data, "changed since this run began"),
     "lost data": (lambda run: (run.parents[2] / "brook.csv").unlink(), "brook.csv"),
     "another model": (
         lambda run: (run / "config.yaml").write_text(

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from mclstm.data import cache
-from mclstm_paper.hydrology.page import HYDROLOGY
+from mclstm.data.readers import cache
+from mclstm_paper.hydrology.page import BLOCKS
 from mclstm_paper.hydrology.reading_time import main
 
 
@@ -16,4 +16,4 @@ def test_both_ways_of_reading_are_measured(camels: Path, tmp_path: Path) -> None
     assert (first["setting"], first["n"], cached["setting"], cached["n"]) == ("first", 1, "cached", 3)
     assert min(*first["values"], *cached["values"]) > 0
     assert sorted(cache.folder().glob("*")) == before
-    assert f"{first['value']:.1f} s" in HYDROLOGY["hydrology-reading"](tmp_path)
+    assert f"{first['value']:.1f} s" in BLOCKS["hydrology-reading"](tmp_path)

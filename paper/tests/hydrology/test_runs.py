@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mclstm.errors import Interrupted, TrainingError
-from mclstm.jobs.monitor import Watch
-from mclstm_paper.experiment import Options
+from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.hydrology.ablation import config_of as ablation_config
 from mclstm_paper.hydrology.models import config_of
 from mclstm_paper.hydrology.training import learn
+from mclstm_paper.options import Options
 
 BASIN = "11141280"
 
@@ -22,11 +22,12 @@ def options(camels: Path, **more: Any) -> Options:
     return Options(data=camels, basins=(BASIN,), cells=3, updates=5, **more)
 
 
-def watch(folder: Path, updates: int | None = None) -> Watch:
-    """A watch that, after so many updates, says SIGTERM."""
+def monitor(folder: Path, updates: int | None = None) -> JobMonitor:
+    """A monitor that reports SIGTERM after so many updates."""
     folder.mkdir(parents=True, exist_ok=True)
     asked = iter(range(updates or 0))
-    return Watch(folder, lambda: None if updates is None or next(asked, None) is not None else signal.SIGTERM)
+    silent = updates is None
+    return JobMonitor(folder, lambda: None if silent or next(asked, None) is not None else signal.SIGTERM)
 
 
 def weights(folder: Path) -> list[bytes]:
@@ -36,12 +37,12 @@ def weights(folder: Path) -> list[bytes]:
 def test_a_member_that_was_stopped_ends_with_the_same_bits(camels: Path, tmp_path: Path) -> None:
     config = config_of("mclstm", options(camels), member=7)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    result = learn(whole, watch(whole), 1, config)
+    result = learn(whole, monitor(whole), 1, config)
     for updates in (1, 2):
         with pytest.raises(Interrupted):
-            learn(parts, watch(parts, updates), 1, config)
+            learn(parts, monitor(parts, updates), 1, config)
         assert not (parts / "evaluation").exists()
-    assert learn(parts, watch(parts), 1, config) == result
+    assert learn(parts, monitor(parts), 1, config) == result
     assert weights(parts) == weights(whole)
     assert (parts / "log.txt").read_text().count("evaluated test") == 1
     assert result["sites"] == [BASIN]
@@ -63,7 +64,7 @@ def test_training_and_selection_never_see_the_test_years(camels: Path, tmp_path:
     results = {}
     for name, data in {"as it was": camels, "changed": changed}.items():
         folder = tmp_path / name
-        results[name] = learn(folder, watch(folder), 1, config_of("mclstm", options(data), member=0))
+        results[name] = learn(folder, monitor(folder), 1, config_of("mclstm", options(data), member=0))
     assert weights(tmp_path / "as it was") == weights(tmp_path / "changed")
     assert results["changed"]["validation"] == results["as it was"]["validation"]
     assert results["changed"]["scores"] != results["as it was"]["scores"]
@@ -77,8 +78,8 @@ def test_a_training_that_goes_to_nan_is_a_result_where_it_may_be(camels: Path, t
     config = ablation_config("mclstm-minus-redistribution", BASIN, options(camels), seed=0)
     config["model"]["stay"] = 0.99  # times the number of cells on the diagonal: amounts grow threefold a day
     with pytest.raises(TrainingError, match="is not finite"):
-        learn(tmp_path / "raised", watch(tmp_path / "raised"), 1, config)
-    result = learn(tmp_path / "kept", watch(tmp_path / "kept"), 1, config, may_fail=True)
+        learn(tmp_path / "raised", monitor(tmp_path / "raised"), 1, config)
+    result = learn(tmp_path / "kept", monitor(tmp_path / "kept"), 1, config, may_fail=True)
     assert set(result) == {"failed"}
     assert "is not finite" in result["failed"]
     assert "given up" in (tmp_path / "kept/log.txt").read_text()
@@ -91,7 +92,7 @@ def test_the_published_protocol_and_the_papers_scheme_run(camels: Path, tmp_path
     config = config_of(model, chosen, member=0)
     config["training"]["batch_size"] = 4
     config["periods"] = {"train": ["1999-10-01", "2008-09-30"], "test": ["1989-10-01", "1990-03-31"]}
-    result = learn(tmp_path, watch(tmp_path), 1, config)
+    result = learn(tmp_path, monitor(tmp_path), 1, config)
     assert config["training"]["scheme"] == "last"
     assert len(config["data"]["static"]) == 26
     assert json.dumps(result["scores"]["nse"]) != "[null]"

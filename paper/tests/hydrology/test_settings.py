@@ -11,11 +11,11 @@ from mclstm.cli.main import main
 from mclstm.config import Config, check_config
 from mclstm.errors import ConfigError
 from mclstm.from_config import read_series
-from mclstm_paper.experiment import Options
 from mclstm_paper.hydrology.basins import FIVE, THIRTY
 from mclstm_paper.hydrology.models import ATTRIBUTES, EXTRA, config_of
 from mclstm_paper.hydrology.trials import flat
-from mclstm_paper.runner import experiment
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.registry import experiment
 
 # The config that member 0 of the record was trained with by hand, but for name, threads and path.
 STATED = """
@@ -133,9 +133,9 @@ def test_five_of_the_thirty_are_drawn() -> None:
 def test_members_grow_together_and_other_schemes_have_folders_of_their_own() -> None:
     jobs = experiment("hydrology").jobs
     options = Options(data=Path("/camels"), seeds=2, first_seed=4)
-    assert [job.name for job in jobs(options)] == ["mclstm-4", "lstm-4", "mclstm-5", "lstm-5"]
+    assert [job.name for job in jobs(Plan(options))] == ["mclstm-4", "lstm-4", "mclstm-5", "lstm-5"]
     only = options._replace(scheme="last", models=("lstm", "mclstm-full-gradient"))
-    assert [job.name for job in jobs(only)[:2]] == ["last/lstm-4", "last/mclstm-full-gradient-4"]
+    assert [job.name for job in jobs(Plan(only))[:2]] == ["last/lstm-4", "last/mclstm-full-gradient-4"]
 
 
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,12 +145,12 @@ def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main([*words, "--protocol", "published"]) == 2
     assert "no published code to follow" in capsys.readouterr().err
     assert main([*words, "--basins", str(tmp_path / "none.txt")]) == 2
-    assert "one basin a line" in capsys.readouterr().err
+    assert "one basin per line" in capsys.readouterr().err
     (tmp_path / "empty.txt").write_text("\n")
     assert main([*words, "--basins", str(tmp_path / "empty.txt")]) == 2
     assert "names no basin" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="has no model 'gru'"):
-        experiment("hydrology").jobs(Options(data=tmp_path, models=("gru",)))
+        experiment("hydrology").jobs(Plan(Options(data=tmp_path, models=("gru",))))
 
 
 def test_of_several_forcings_the_papers_are_read(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from mclstm.jobs.monitor import Watch
-from mclstm_paper.experiment import Options
+from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.hydrology.models import config_of
 from mclstm_paper.hydrology.training import learn
 from mclstm_paper.hydrology.trials import main
+from mclstm_paper.options import Options
 
 
 def test_a_trial_says_what_it_changed_and_how_it_went(camels: Path, tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_trial_says_what_it_changed_and_how_it_went(camels: Path, tmp_path: Pa
     config["training"] |= {"batch_size": 8, "average": 0.5, "validate_every": 1}
     run = tmp_path / "run"
     run.mkdir()
-    learn(run, Watch(run, lambda: None), 1, config)
+    learn(run, JobMonitor(run, lambda: None), 1, config)
     main([str(tmp_path / "run"), "--results", str(tmp_path / "trials.json")])
     (row,) = json.loads((tmp_path / "trials.json").read_text())["rows"]
     assert row["changes"] == {

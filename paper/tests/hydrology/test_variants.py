@@ -12,14 +12,15 @@ import torch
 from mclstm import from_config as configured
 from mclstm.cli.main import main
 from mclstm.config import check_config
-from mclstm.config.members import conserving
+from mclstm.config.same_model import conserving
 from mclstm.data.scaling import Moment
 from mclstm.data.windows import Batch
 from mclstm.ops.ledger import ledger
-from mclstm.report.results import Row
 from mclstm.training.update import one_update
-from mclstm_paper.experiment import Options
 from mclstm_paper.hydrology import ablation, variants
+from mclstm_paper.hydrology.printed import ABLATION
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.results import Row
 
 OPTIONS = Options(data=Path("/camels"), cells=6)
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -77,7 +78,7 @@ def test_the_list_is_the_appendixs() -> None:
     norms = {config["model"].get("redistribution_norm") for config in CONFIGS.values()} - {None}
     assert norms == {"softmax", "sigmoid", "relu"}
     assert (final["redistribution_norm"], final["input_norm"]) == ("relu", "sigmoid")
-    assert [paper for _, _, paper in ablation.CONFIGURATIONS.values()] == [0.635, 0.650, 0.603, 0.55, -4.229]
+    assert [ABLATION[name] for name in ablation.CONFIGURATIONS] == [0.635, 0.650, 0.603, 0.55, -4.229]
 
 
 def test_variants_side_by_side(camels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +142,7 @@ def ablated(scores: dict[str, list[list[float]]], basins: tuple[str, ...] = ("a"
         for basin, line in zip(basins, lines, strict=True)
         for seed, score in enumerate(line)
     }
-    return ablation.rows(options, results)
+    return ablation.rows(Plan(options), results)
 
 
 def test_the_table_is_the_mean_over_basins_of_medians_over_repetitions() -> None:

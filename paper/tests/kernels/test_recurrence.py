@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from mclstm_paper.baselines import BASELINES
-from mclstm_paper.baselines.ln_lstm import LNLSTM
-from mclstm_paper.baselines.lstm import LSTM
+from mclstm_paper.baselines.lstm import LNLSTM, LSTM
 from mclstm_paper.baselines.urnn import URNN
 from mclstm_paper.kernels import recurrence
 from mclstm_paper.kernels.library import status

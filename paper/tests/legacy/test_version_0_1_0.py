@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mclstm.jobs.execution import Job, run_jobs
+from mclstm.jobs.execution import run_jobs
+from mclstm.jobs.job import Job
 from mclstm_paper.addition.training import LEARN
 
 KEPT = Path(__file__).with_name("version_0_1_0")

@@ -45,8 +45,8 @@ def test_splits_share_no_image(tmp_path, monkeypatch):
     for name, (file, part) in SPLITS.items():
         smaller = slice(part.start // 1_000, part.stop // 1_000)
         monkeypatch.setitem(SPLITS, name, (file, smaller))
-    found = {name: set(part.images.flatten().tolist()) for name, part in read_mnist(tmp_path).items()}
-    assert found == {"train": set(range(55)), "validation": set(range(55, 60)), "test": set(range(10))}
+    pixels = {name: set(part.images.flatten().tolist()) for name, part in read_mnist(tmp_path).items()}
+    assert pixels == {"train": set(range(55)), "validation": set(range(55, 60)), "test": set(range(10))}
 
 
 def header(dims, *sizes):

@@ -9,14 +9,15 @@ import torch
 
 from mclstm.cli.main import main
 from mclstm.errors import DataError
-from mclstm.jobs.execution import Job, run_jobs
+from mclstm.jobs.execution import run_jobs
+from mclstm.jobs.job import Job
 from mclstm_paper.mnist_sum import experiment
 from mclstm_paper.mnist_sum import training as learning
 from mclstm_paper.mnist_sum.digits import FILES, Digits, find_mnist
 from mclstm_paper.mnist_sum.models import RECIPES, build
 from mclstm_paper.mnist_sum.task import chunks, digit_sums, scored_steps
 from mclstm_paper.mnist_sum.training import SUMS, scores
-from mclstm_paper.seeds.recipes import sources
+from mclstm_paper.seeds.networks import sources
 from mnist_sum.tiny import TINY, made_up
 
 needs_mnist = pytest.mark.skipif(find_mnist() is None, reason="MNIST is not in $MCLSTM_DATA/mnist")
@@ -66,7 +67,7 @@ def test_the_command_makes_every_row(protocol, real, tmp_path, monkeypatch, caps
     later = {(row["model"], row["setting"], row["metric"]): row for row in again}
     assert later["mclstm", "length 10", "success"] == rows["mclstm", "length 10", "success"]
     assert later["nau", "length 10", "success"]["n"] == 1
-    limits = [found["reference", "length 10", "threshold"]["value"] for found in (rows, later)]
+    limits = [table["reference", "length 10", "threshold"]["value"] for table in (rows, later)]
     assert limits[0] == limits[1]
 
 
@@ -78,8 +79,8 @@ def test_seeds_of_another_machine_are_not_trained_again(tmp_path, monkeypatch):
     def rows(folder: Path, *more: str) -> dict[tuple[str, str, str], object]:
         results = ["--results", str(folder / "results"), "--out", str(folder / "out")]
         assert main([*words, *results, *more]) == 0
-        found = json.loads((folder / "results/mnist-sum/stated.json").read_text())["rows"]
-        return {(row["model"], row["setting"], row["metric"]): row for row in found}
+        rows = json.loads((folder / "results/mnist-sum/stated.json").read_text())["rows"]
+        return {(row["model"], row["setting"], row["metric"]): row for row in rows}
 
     expected = rows(tmp_path / "one", "--seeds", "2")
     rows(tmp_path / "other", "--seeds", "1")
@@ -103,8 +104,8 @@ def test_every_finished_job_is_kept_at_once(tmp_path, monkeypatch):
     words = ["experiment", "mnist-sum", "--models", "nau", "--epochs", "1", "--seeds", "2", "--quiet"]
     assert main([*words, "--out", str(tmp_path)]) == 2
     rows = json.loads((tmp_path / "mnist-sum/quick-stated/stated.json").read_text())["rows"]
-    (kept,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == ("nau", "length 10", "success")]
-    assert kept["seeds"] == [0]
+    (rate,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == ("nau", "length 10", "success")]
+    assert rate["seeds"] == [0]
 
 
 def test_digits_are_read_where_the_user_says(tmp_path, monkeypatch, capsys):
@@ -158,9 +159,9 @@ def test_what_was_stopped_ends_as_what_was_not(tmp_path: Path):
 def test_reading_every_image_once_gives_the_scores_of_whole_sequences(model, protocol):
     digits = Digits(torch.randint(256, (40, 28, 28), dtype=torch.uint8), torch.arange(40).remainder(10))
     network = build(model, protocol, sources([0, 1]))
-    found = scores(network, digits, "test", (1, 10, 40, 41), protocol)
-    assert list(found) == [1, 10, 40]
-    for length, error in found.items():
+    errors = scores(network, digits, "test", (1, 10, 40, 41), protocol)
+    assert list(errors) == [1, 10, 40]
+    for length, error in errors.items():
         images, a, y = digit_sums(digits, chunks("test", 40, length))
         with torch.no_grad():
             sums, _ = network(images, a)

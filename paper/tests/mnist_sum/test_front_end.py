@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from mclstm_paper.mnist_sum.front_end import TOGETHER, FrontEnd
+from mclstm_paper.mnist_sum.front_end import IMAGES_AT_ONCE, FrontEnd
 
 
 def published(front: FrontEnd, member: int) -> nn.Sequential:
@@ -25,13 +25,13 @@ def published(front: FrontEnd, member: int) -> nn.Sequential:
 
 def test_numbers_and_gradients_are_those_of_the_published_layers():
     front = FrontEnd(members=2, seeds=[3, 4]).double()
-    x = torch.randn(2, TOGETHER + 5, 1, 28, 28, dtype=torch.float64)  # more than go through together
-    found = front(x)
-    found.square().mean(dim=(1, 2)).sum().backward()
+    x = torch.randn(2, IMAGES_AT_ONCE + 5, 1, 28, 28, dtype=torch.float64)  # more than go through together
+    numbers = front(x)
+    numbers.square().mean(dim=(1, 2)).sum().backward()
     for member in range(2):
         plain = published(front, member)
         expected = plain(x[member])
-        torch.testing.assert_close(found[member], expected)
+        torch.testing.assert_close(numbers[member], expected)
         expected.square().mean().backward()
         torch.testing.assert_close(front.W[0].grad[member], plain[0].weight.grad)
         torch.testing.assert_close(front.W[1].grad[member], plain[2].weight.grad)

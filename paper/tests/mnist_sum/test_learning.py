@@ -11,10 +11,10 @@ from mclstm_paper.mnist_sum.digits import normalised
 from mclstm_paper.mnist_sum.models import RECIPES, build
 from mclstm_paper.mnist_sum.task import LENGTHS, chunks
 from mclstm_paper.mnist_sum.training import STEPS, learn, scores, sums
-from mclstm_paper.seeds.loop import CHECKPOINT
-from mclstm_paper.seeds.recipes import sources
+from mclstm_paper.seeds.networks import sources
+from mclstm_paper.seeds.training_loop import CHECKPOINT
 from mnist_sum.tiny import TINY, made_up
-from support.working import Stopping
+from support.counting_jobs import StoppingMonitor
 
 SEEDS = [0, 6]
 UPDATES, UPDATE = 86, 55  # half way of the schedule of NAU, in the second batch of an epoch of two
@@ -39,9 +39,9 @@ def test_losses_by_hand(model, protocol, monkeypatch):
     for member, seed in enumerate(SEEDS):
         squares, numbers = [], []
         for sequence in sequences(seed):
-            found, read = problem.model(images[sequence].view(STEPS, 1, 1, 28, 28), marker)
+            y, read = problem.model(images[sequence].view(STEPS, 1, 1, 28, 28), marker)
             targets = [sum(labels[image] for image in sequence[: t + 1]) for t in range(STEPS)]
-            gaps = found[member].flatten() - torch.tensor(targets)
+            gaps = y[member].flatten() - torch.tensor(targets)
             squares += gaps[-1:] if protocol == "stated" else gaps
             numbers.append(read)
         error = torch.stack(squares).square().mean()
@@ -52,9 +52,9 @@ def test_losses_by_hand(model, protocol, monkeypatch):
 
 def test_the_best_weights_are_tested_not_the_last(tmp_path, monkeypatch):
     monkeypatch.setattr(learning, "every_digit", lambda folder: made_up())
-    found = learn(
+    result = learn(
         tmp_path,
-        Stopping(tmp_path, None),
+        StoppingMonitor(tmp_path, None),
         6,
         model="mclstm",
         protocol="stated",
@@ -64,12 +64,12 @@ def test_the_best_weights_are_tested_not_the_last(tmp_path, monkeypatch):
         learning_rate=0.3,  # so fast that what was found is lost again
         updates=None,
     )
-    assert found["best"] == [4, 4]
+    assert result["best"] == [4, 4]
     tensors, _ = checkpoint.load(tmp_path / CHECKPOINT)
     network, tested = build("mclstm", "stated", sources(SEEDS)), {}
     for group in ("best.", "weights."):
-        network.load_state_dict(state.named(tensors, group))
+        network.load_state_dict(state.tensors_in(tensors, group))
         tested[group] = scores(network, made_up()["test"], "test", LENGTHS, "stated")
     for length, errors in tested["best."].items():
-        torch.testing.assert_close(torch.tensor(found["test"][str(length)], dtype=torch.float64), errors)
+        torch.testing.assert_close(torch.tensor(result["test"][str(length)], dtype=torch.float64), errors)
         assert not torch.isclose(errors, tested["weights."][length]).any()

@@ -6,7 +6,7 @@ import torch
 from mclstm_paper.baselines.regularisers import clamp_weights_
 from mclstm_paper.mnist_sum.memories import Accumulator, Cells, Outflow, lstm, mass_conserving
 from mclstm_paper.mnist_sum.models import RECIPES, build
-from mclstm_paper.seeds.recipes import sources
+from mclstm_paper.seeds.networks import sources
 
 T, B = 6, 3
 
@@ -67,12 +67,12 @@ def test_the_tuned_outlet_leaks_nothing_in_a_thousand_steps():
         name: RECIPES[name].memory("stated", sources([0, 1, 2])) for name in ("mclstm", "mclstm-tuned")
     }
     x = torch.rand(3, 1000, B, 1)
-    kept = {
+    shares = {
         name: (memory.layer(x, torch.ones(1000, B, 1))[1].sum(-1) / x.sum((1, 3)))
         for name, memory in memories.items()
     }
-    assert kept["mclstm-tuned"].min() > 0.999
-    assert kept["mclstm"].max() < 0.1
+    assert shares["mclstm-tuned"].min() > 0.999
+    assert shares["mclstm"].max() < 0.1
     assert recipe.protocols == ("stated",)
 
 

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mclstm.report.results import row
 from mclstm_paper.addition import models as addition_models
-from mclstm_paper.arithmetic import models as arithmetic_models
-from mclstm_paper.arithmetic.page import ARITHMETIC
-from mclstm_paper.arithmetic.printed import ADDITION, RECURRENT, STATIC
-from mclstm_paper.arithmetic.success import numbers, quartiles
+from mclstm_paper.addition.printed import PRINTED as ADDITION
 from mclstm_paper.mnist_sum.models import RECIPES
 from mclstm_paper.mnist_sum.page import expected, length_page, length_svg
-from mclstm_paper.mnist_sum.success import error_rows, judged, threshold_rows, thresholds
+from mclstm_paper.mnist_sum.success_by_length import error_rows, threshold_rows, thresholds, with_success
+from mclstm_paper.pages.fill_pages import every_block
 from mclstm_paper.protocols import Protocol
+from mclstm_paper.recurrent_arithmetic import models as recurrent_models
+from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
+from mclstm_paper.results import row
+from mclstm_paper.seed_rows import numbers, quartiles
+from mclstm_paper.static_arithmetic import models as static_models
+from mclstm_paper.static_arithmetic.printed import PRINTED as STATIC
 
 RESULTS = Path(__file__).parents[3] / "results"
 
@@ -32,8 +35,8 @@ def put(root: Path, file: str, rows: list[dict[str, Any]]) -> None:
 def sums(references: int) -> list[dict[str, Any]]:
     """The rows of so many references of the MNIST sum, and of NAU."""
     errors = {10: np.linspace(1.0, 2.0, references)}
-    found = threshold_rows(thresholds(errors, "stated"), errors, 9) if references else []
-    return judged(found + error_rows("nau", {10: np.array([0.5, 1.5])}, 9, [-1, -1], seeds=[0, 1]))
+    limits = threshold_rows(thresholds(errors, "stated"), errors, 9) if references else []
+    return with_success(limits + error_rows("nau", {10: np.array([0.5, 1.5])}, 9, [-1, -1], seeds=[0, 1]))
 
 
 @pytest.mark.parametrize("references", [0, 1, 2])
@@ -61,7 +64,7 @@ def test_the_sums_expect_the_models_of_the_experiment(protocol: Protocol) -> Non
 
 def test_the_papers_tables_have_the_models_of_the_experiments() -> None:
     assert set(ADDITION) == set(addition_models.MODELS)
-    for printed, known in ((RECURRENT, arithmetic_models.RECURRENT), (STATIC, arithmetic_models.STATIC)):
+    for printed, known in ((RECURRENT, recurrent_models.RECURRENT), (STATIC, static_models.STATIC)):
         assert {m: set(by_operation) for m, by_operation in printed.items()} == {
             model: set(operations) for model, operations in known.items()
         }
@@ -77,10 +80,10 @@ def test_a_page_names_the_operations_and_models_that_were_not_run(tmp_path: Path
     ]
     put(tmp_path, "static-arithmetic/stated.json", rows)
     for protocol in ("stated", "published"):
-        page = ARITHMETIC[f"static-arithmetic-{protocol}"](tmp_path)
+        page = every_block()[f"static-arithmetic-{protocol}"](tmp_path)
         assert "\n\nNot run yet: nac-mul, nalu (subtraction).\n\n" in page
     put(tmp_path, "addition/stated.json", [row("reference", "mclstm", "mse", [1.0]) | {"trained": 9}])
-    page = ARITHMETIC["addition-stated"](tmp_path)
+    page = every_block()["addition-stated"](tmp_path)
     assert "Not run yet: mclstm-dynamic, mclstm (seq length, input range, count, combo), lstm," in page
 
 
@@ -89,14 +92,14 @@ def test_a_page_with_everything_names_nothing(tmp_path: Path) -> None:
         row(where, model, "success", [1.0]) | {"trained": 9} for model in STATIC for where in STATIC[model]
     ]
     put(tmp_path, "static-arithmetic/stated.json", rows)
-    assert "Not run" not in ARITHMETIC["static-arithmetic-stated"](tmp_path)
+    assert "Not run" not in every_block()["static-arithmetic-stated"](tmp_path)
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*-arithmetic/*.json")), ids=lambda path: path.name)
 def test_sparsity_is_a_median_with_quartiles_everywhere(path: Path) -> None:
-    for found in json.loads(path.read_text()).get("rows", []):
-        if found["metric"].startswith("sparsity") and found["n"]:
-            middle = quartiles(numbers(found["values"]))
-            assert [found[key] for key in ("n", "value", "low", "high")] == pytest.approx(
+    for line in json.loads(path.read_text()).get("rows", []):
+        if line["metric"].startswith("sparsity") and line["n"]:
+            middle = quartiles(numbers(line["values"]))
+            assert [line[key] for key in ("n", "value", "low", "high")] == pytest.approx(
                 [middle.n, middle.value, middle.low, middle.high]
             )

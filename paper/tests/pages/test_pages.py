@@ -10,7 +10,7 @@ import yaml
 from mclstm.cli.main import PAPER_VERBS, VERBS
 from mclstm.cli.report import report
 from mclstm.config import check_config
-from mclstm.config.neuralhydrology.keys import DATASETS, LOSSES, MODELS
+from mclstm.config.neuralhydrology_keys import DATASETS, LOSSES, MODELS
 from mclstm_paper.cli.experiment import experiment
 
 DOCS = Path(__file__).parents[3] / "docs"

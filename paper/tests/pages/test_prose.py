@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from mclstm.evaluation.statistics import proportion_test, wilcoxon_test
-from mclstm_paper.addition.variants_table import paired
-from mclstm_paper.arithmetic.printed import RECURRENT
-from mclstm_paper.bench.rows import find, ratio
+from mclstm.evaluation.comparison import wilcoxon_test
+from mclstm_paper.addition.seed_pairs import paired
+from mclstm_paper.bench.ratios import find, ratio
+from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
+from mclstm_paper.statistics import proportion_test
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,8 +24,8 @@ def page(name: str) -> str:
 
 def row(file: str, model: str, setting: str, metric: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = json.loads((ROOT / "results" / file).read_text())["rows"]
-    (found,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == (model, setting, metric)]
-    return found
+    (match,) = [r for r in rows if (r["model"], r["setting"], r["metric"]) == (model, setting, metric)]
+    return match
 
 
 def claim(file: str, text: str) -> dict[str, Any]:
@@ -47,14 +48,14 @@ def test_how_many_seeds_of_the_addition_problem_never_begin_to_learn() -> None:
     errors = row("addition/published.json", "mclstm", "reference", "mse")["values"]
     stuck = sum(error > 0.9 * limit for error in errors)
     p = stats.fisher_exact([[stuck, 100 - stuck], [10, 90]]).pvalue
-    assert f"({stuck} of our {len(errors)}; the paper's mean is that of about ten)" in page("addition")
+    assert f"({stuck} of our {len(errors)}; about ten would explain the paper's mean)" in page("addition")
     assert f"{stuck} against 10 of a hundred is no significant" in page("addition")
     assert f"(Fisher's exact test: p = {p:.2f})" in page("addition")
 
 
 def test_five_networks_of_the_sum_of_digits_are_told_apart_by_nothing() -> None:
     rows = [row("mnist-sum/published.json", m, "length 1000", "success") for m in ("mclstm", "nau")]
-    wins = [int(sum(found["values"])) for found in rows]
+    wins = [int(sum(rate["values"])) for rate in rows]
     p = stats.fisher_exact([[won, 5 - won] for won in wins]).pvalue
     assert f"{wins[0]} of 5 against {wins[1]} of 5 at length 1000" in page("mnist-sum")
     assert f"(Fisher's exact test: p = {p:.2f})" in page("mnist-sum")
@@ -63,7 +64,7 @@ def test_five_networks_of_the_sum_of_digits_are_told_apart_by_nothing() -> None:
 def test_what_a_penalty_on_the_cells_does_to_the_plain_sum() -> None:
     regime, file = "seq length 10000", "addition/stated-variants.json"
     pair = [row(file, model, regime, "mse") for model in ("mclstm-sum-l2", "mclstm-sum")]
-    assert f"nothing that shows (p = {wilcoxon_test(*paired(*pair)).p:.2f})" in page("addition")
+    assert f"nothing significant (p = {wilcoxon_test(*paired(*pair)).p:.2f})" in page("addition")
 
 
 def test_rates_beside_the_papers() -> None:
@@ -95,8 +96,8 @@ def test_who_is_told_apart_from_the_lstm_in_hydrology() -> None:
     same, ea = (min(better(models[0], rival), better(rival, models[0])) for rival in models[1:3])
     worse = better("lstm-tuned", "mclstm-tuned")
     assert worse < 0.05 < min(same, ea)
-    told = f"{mixed} members that conserve mass and {lstms} LSTMs cannot be told apart by their NSE"
-    assert f"{told} (p = {same:.2f})" in text
+    sentence = f"{mixed} members that conserve mass and {lstms} LSTMs cannot be told apart by their NSE"
+    assert f"{sentence} (p = {same:.2f})" in text
     assert f"the {ealstms} published EA-LSTMs (p = {ea:.2f})" in text
     digits, power = f"{worse:.0e}".split("e")
     assert f"{tuned} tuned MC-LSTMs are worse than the {lstms} LSTMs (p = {digits}e{int(power)})" in text
@@ -115,7 +116,7 @@ def test_how_low_the_low_flows_of_the_lstms_are() -> None:
 def test_to_what_the_books_of_the_basins_close() -> None:
     for model, said in (
         ("mclstm-mixed", "8.6e-8 in the worst of 447 basins and of the ten members of `mclstm-mixed`"),
-        ("mclstm", "`mclstm` was not: it closes to 5.6e-6."),
+        ("mclstm", "`mclstm` was simulated without it: it closes to 5.6e-6."),
     ):
         about = claim("hydrology/stated.json", f"{model} closes the mass balance of every site to 1e-05")
         error = re.sub("e-0", "e-", about["test"].rpartition(" ")[2])
@@ -125,14 +126,14 @@ def test_to_what_the_books_of_the_basins_close() -> None:
 
 def test_the_eager_model_over_a_loop_of_an_lstm() -> None:
     rows = json.loads((ROOT / "results/runtime/stated.json").read_text())["rows"]
-    found = []
+    ratios = []
     for threads in (1, 2):
         where = {"group": "table", "metric": "forward", "threads": threads}
         pair = [find(rows, model=model, **where) for model in ("mclstm-eager", "lstm-python")]
         spread = ratio(*pair)
         assert spread is not None
-        found.append(f"{spread.value:.3g}")
+        ratios.append(f"{spread.value:.3g}")
     theirs = [one["paper"] for one in pair if one is not None]
     text = page("runtime")
-    assert "takes {} times as long as our loop of an LSTM ({} on two threads)".format(*found) in text
+    assert "takes {} times as long as our loop of an LSTM ({} on two threads)".format(*ratios) in text
     assert f"the paper's took {theirs[0] / theirs[1]:.1f} times as long as its own" in text

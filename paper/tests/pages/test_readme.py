@@ -9,7 +9,7 @@ import pandas as pd
 
 import mclstm
 from mclstm.cli.main import main
-from mclstm_paper.pages.pages import filled
+from mclstm_paper.pages.fill_pages import filled
 
 ROOT = Path(__file__).parents[3]
 

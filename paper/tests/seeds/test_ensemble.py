@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,23 +12,29 @@ from torch import Tensor, nn
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.training import checkpoint
 from mclstm_paper.addition import training as addition_training
-from mclstm_paper.arithmetic.models import RECURRENT, recurrent_recipe, static_recipe
-from mclstm_paper.recurrent_arithmetic import experiment as recurrent_arithmetic
+from mclstm_paper.arithmetic import experiment as arithmetic
+from mclstm_paper.recurrent_arithmetic.experiment import ARITHMETIC as RECURRENT_ARITHMETIC
+from mclstm_paper.recurrent_arithmetic.models import RECURRENT, recurrent_recipe
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
-from mclstm_paper.seeds import loop as training
-from mclstm_paper.seeds.ensemble import Ensemble
-from mclstm_paper.seeds.loop import CHECKPOINT
-from mclstm_paper.seeds.recipes import Recipe, member_errors, sources
-from mclstm_paper.static_arithmetic import experiment as static_arithmetic
+from mclstm_paper.seeds import training_loop as training
+from mclstm_paper.seeds.member_ensemble import Ensemble
+from mclstm_paper.seeds.networks import sources
+from mclstm_paper.seeds.recipes import Recipe, member_errors
+from mclstm_paper.seeds.training_loop import CHECKPOINT
+from mclstm_paper.static_arithmetic.experiment import ARITHMETIC as STATIC_ARITHMETIC
+from mclstm_paper.static_arithmetic.models import static_recipe
 from mclstm_paper.static_arithmetic.task import StaticArithmetic
-from support.working import Stopping
+from support.counting_jobs import StoppingMonitor
 
 Work = Callable[..., object]
 SAMPLES = {"train": 500, "validation": 20, "test": 5}  # four batches an epoch: the first stop is within one
 JOBS: dict[str, tuple[Work, dict[str, object]]] = {
-    "mclstm": (recurrent_arithmetic.learn, {"model": "mclstm", "operation": "multiplication"}),
-    "nau": (recurrent_arithmetic.learn, {"model": "nau", "operation": "addition"}),
-    "mcfc": (static_arithmetic.learn, {"model": "mcfc", "operation": "subtraction"}),
+    "mclstm": (
+        partial(arithmetic.learn, RECURRENT_ARITHMETIC),
+        {"model": "mclstm", "operation": "multiplication"},
+    ),
+    "nau": (partial(arithmetic.learn, RECURRENT_ARITHMETIC), {"model": "nau", "operation": "addition"}),
+    "mcfc": (partial(arithmetic.learn, STATIC_ARITHMETIC), {"model": "mcfc", "operation": "subtraction"}),
     "addition": (addition_training.learn, {"model": "nau", "samples": SAMPLES}),
 }
 
@@ -36,15 +43,14 @@ JOBS: dict[str, tuple[Work, dict[str, object]]] = {
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thresholds of a million samples would take longer than the tests."""
     limits = {"stated": 1e-3, "published": 2e-3}
-    for module in (recurrent_arithmetic, static_arithmetic):
-        monkeypatch.setattr(module, "thresholds", lambda task, operation: limits)
+    monkeypatch.setattr(arithmetic, "thresholds", lambda task, operation: limits)
 
 
 def learn(name: str, folder: Path, goal: int, stop: int | None = None) -> object:
     work, parameters = JOBS[name]
     folder.mkdir(exist_ok=True)
     settings = {"protocol": "published", "seeds": [3, 4, 8], "learning_rate": None, "evaluate_every": 4}
-    return work(folder, Stopping(folder, stop), goal, **parameters, **settings)
+    return work(folder, StoppingMonitor(folder, stop), goal, **parameters, **settings)
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -180,7 +186,13 @@ def test_nothing_is_done_for_members_that_all_failed(tmp_path: Path) -> None:
         model, losses, lambda update: {"validation": model["w"].sum(1)}, False, lambda members: ""
     )
     members = training.train(
-        tmp_path, Stopping(tmp_path, None), 50, problem, members=2, learning_rate=0.1, evaluate_every=10
+        tmp_path,
+        StoppingMonitor(tmp_path, None),
+        50,
+        problem,
+        members=2,
+        learning_rate=0.1,
+        evaluate_every=10,
     )
     assert asked == [0, 1, 2, 3]
     assert members.failed.tolist() == [3, 3]

@@ -8,14 +8,10 @@ from torch import Tensor, nn
 
 from mclstm_paper.addition.models import MODELS, VARIANTS
 from mclstm_paper.addition.models import recipe as addition_recipe
-from mclstm_paper.arithmetic.models import (
-    RECURRENT,
-    RECURRENT_VARIANTS,
-    STATIC,
-    recurrent_recipe,
-    static_recipe,
-)
-from mclstm_paper.seeds.recipes import Recipe, member_errors, sources
+from mclstm_paper.recurrent_arithmetic.models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
+from mclstm_paper.seeds.networks import sources
+from mclstm_paper.seeds.recipes import Recipe, member_errors
+from mclstm_paper.static_arithmetic.models import STATIC, static_recipe
 
 STEP = 1e-6  # of the loss
 

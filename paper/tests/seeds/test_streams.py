@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mclstm_paper.kernels.philox import fill_uniform
-from mclstm_paper.seeds.streams import STREAMS, fill_slowly, philox, uniform
+from mclstm_paper.seeds.streams import STREAMS, fill_slowly, fill_uniform, philox, uniform
 
 KNOWN = {  # counter, key and result of the generator's authors (Random123, kat_vectors)
     "zeros": ([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),

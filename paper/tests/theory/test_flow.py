@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from mclstm_paper.theory.markov_chain import closed_layer, trajectory
-from mclstm_paper.theory.spectra import random_markov
+from mclstm_paper.theory.markov_chain import closed_layer, random_markov, trajectory
 
 EPS = np.finfo(np.float64).eps
 CELLS = 5

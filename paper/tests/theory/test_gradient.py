@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mclstm_paper.theory.spectra import first_redistribution, random_markov
+from mclstm_paper.theory.markov_chain import first_redistribution, random_markov
 
 STEPS, AUX, CELLS = 12, 3, 5
 EPS = torch.finfo(torch.float64).eps

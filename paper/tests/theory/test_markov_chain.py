@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mclstm_paper.theory.markov_chain import closed_layer, trajectory
-from mclstm_paper.theory.spectra import random_markov
+from mclstm_paper.theory.markov_chain import closed_layer, random_markov, trajectory
 
 EPS = np.finfo(np.float64).eps
 

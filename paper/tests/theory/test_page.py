@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mclstm_paper.theory.drawing import write
-from mclstm_paper.theory.figures import FIGURES
+from mclstm_paper.theory.page import FIGURES
 
 PAGE = Path(__file__).parents[3] / "docs" / "theory.md"
 

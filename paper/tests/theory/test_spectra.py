@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from mclstm_paper.theory.spectra import (
+from mclstm_paper.theory.markov_chain import (
     ENTRIES,
     bulk_eigenvalues,
     bulk_singular_values,

@@ -1,4 +1,4 @@
-"""`mclstm check DATA`: the data doctor, before any training."""
+"""`mclstm check DATA`: everything wrong with the data, before any training."""
 
 import json
 import sys
@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from mclstm.data.checks.series_check import Report
-from mclstm.data.checks.series_check import check as examine
-from mclstm.data.finding import errors
+from mclstm.data.checks.data_check import Report
+from mclstm.data.checks.data_check import check as check_data
+from mclstm.data.findings import errors
+from mclstm.data.site_tables import Request, Roles
 from mclstm.errors import ConfigError, DataError
 
 __all__ = ["check"]
 
-SHOWN = 100  # findings listed for people; --json has all
+MOST_LINES = 100  # findings in the table; --json has all
 
 Names = Annotated[list[str] | None, typer.Option(help="column; repeat, or separate with commas")]
 
@@ -31,7 +32,7 @@ def check(
     time: Annotated[str | None, typer.Option(help="column of dates")] = None,
     site: Annotated[str | None, typer.Option(help="column of sites")] = None,
     unit: Annotated[list[str] | None, typer.Option(help="name=unit, for example flow=m3/s; repeat")] = None,
-    attributes: Annotated[str | None, typer.Option(help="CSV with one row of attributes a site")] = None,
+    attributes: Annotated[str | None, typer.Option(help="CSV with one row of attributes per site")] = None,
     date_format: Annotated[str | None, typer.Option(help="form of the dates, for example %d.%m.%Y")] = None,
     separator: Annotated[
         str | None, typer.Option(help="between name and site in the columns of a wide table")
@@ -42,12 +43,12 @@ def check(
     missing_aux: Annotated[str, typer.Option(help="error or interpolate")] = "error",
     as_json: Annotated[bool, typer.Option("--json", help="the whole report as JSON")] = False,
 ) -> int:
-    """Examine data and list everything wrong with it."""
-    report = examine(
-        data, reader, mass=_names(mass), aux=_names(aux), static=_names(static), target=_names(target),
-        time=time, site=site, units=_units(unit or []), attributes=attributes, date_format=date_format,
-        separator=separator, decimal=decimal, missing=missing or [],
-        missing_mass=missing_mass, missing_aux=missing_aux,
+    """Check data and list everything wrong with it."""
+    request = Request(time=time, site=site, attributes=attributes, date_format=date_format,
+                      separator=separator, decimal=decimal)  # fmt: skip
+    report = check_data(
+        data, reader, Roles(_names(mass), _names(aux), _names(static), _names(target)), request,
+        units=_units(unit or []), missing=missing or [], missing_mass=missing_mass, missing_aux=missing_aux,
     )  # fmt: skip
     if as_json:
         _print_json(report)
@@ -60,8 +61,8 @@ def check(
     raise DataError(f"{count}: {bad[0].sentence()}")
 
 
-def _names(words: list[str] | None) -> list[str]:
-    return [name.strip() for word in words or [] for name in word.split(",") if name.strip()]
+def _names(words: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for word in words or [] for name in word.split(",") if name.strip())
 
 
 def _units(words: list[str]) -> dict[str, str]:
@@ -69,9 +70,7 @@ def _units(words: list[str]) -> dict[str, str]:
     for word in words:
         name, mark, unit = word.partition("=")
         if not (mark and name.strip() and unit.strip()):
-            raise ConfigError(
-                f"--unit {word!r} is not of the form name=unit. Write for example --unit flow=m3/s."
-            )
+            raise ConfigError(f"--unit {word!r} is not of the form name=unit. Write, say, --unit flow=m3/s.")
         units[name.strip()] = unit.strip()
     return units
 
@@ -99,10 +98,10 @@ def _print_text(report: Report) -> None:
     if sys.stdout.isatty():
         _print_table(report)
     else:
-        for finding in report.findings[:SHOWN]:
+        for finding in report.findings[:MOST_LINES]:
             print(f"{finding.severity}: {finding.kind}: {finding.sentence()}")
-    if len(report.findings) > SHOWN:
-        print(f"... and {len(report.findings) - SHOWN} more findings; --json lists them all")
+    if len(report.findings) > MOST_LINES:
+        print(f"... and {len(report.findings) - MOST_LINES} more findings; --json lists them all")
     print("\n".join(_summary(report)))
 
 
@@ -112,7 +111,7 @@ def _print_table(report: Report) -> None:
     from rich.table import Table
 
     table = Table("", "what", "where", "finding", "remedy")
-    for finding in report.findings[:SHOWN]:
+    for finding in report.findings[:MOST_LINES]:
         colour = "red" if finding.severity == "error" else "yellow"
         cells = [finding.kind, finding.place(), finding.message, finding.remedy]
         table.add_row(f"[{colour}]{finding.severity}[/]", *map(escape, cells))
@@ -132,7 +131,7 @@ def _missing_table(report: Report) -> object:
         place = str(row["site"]), str(row["column"])
         grouped.setdefault(place, []).append((int(str(row["year"])), int(str(row["count"]))))
     table = Table("site", "column", "missing", "by year", title="missing values")
-    for (site, column), years in list(grouped.items())[:SHOWN]:
-        shown = ", ".join(f"{year}: {count}" for year, count in years[:12])
-        table.add_row(escape(site), escape(column), str(sum(count for _, count in years)), shown)
+    for (site, column), years in list(grouped.items())[:MOST_LINES]:
+        by_year = ", ".join(f"{year}: {count}" for year, count in years[:12])
+        table.add_row(escape(site), escape(column), str(sum(count for _, count in years)), by_year)
     return table

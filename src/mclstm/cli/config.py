@@ -25,5 +25,5 @@ def config(
     elif path is None:
         raise ConfigError("no config is named. Give a YAML file, or --schema for the JSON schema.")
     else:
-        found = load_config(path, override or [])
-        print(found.model_dump_json(indent=1) if as_json else dump_config(found), end="")
+        checked = load_config(path, override or [])
+        print(checked.model_dump_json(indent=1) if as_json else dump_config(checked), end="")

@@ -20,17 +20,17 @@ def demo(
 ) -> None:
     """Train on the river Fulda 1979-1984, test on 1986-1988."""
     from mclstm.demo import compare, tables
-    from mclstm.report.tables import markdown
+    from mclstm.report.markdown import markdown
     from mclstm.training.journal import without_nan
 
     results = compare(out, seed, updates, quiet=quiet or as_json)
     scores, balance = tables(results)
     if as_json:
-        runs = {name: str(item.run) for name, item in results.items()}
-        shown = {"runs": runs, "scores": scores.to_dict(), "balance": balance.to_dict()}
-        print(json.dumps(without_nan(shown), allow_nan=False))
+        runs = {name: str(run) for name, (run, _) in results.items()}
+        content = {"runs": runs, "scores": scores.to_dict(), "balance": balance.to_dict()}
+        print(json.dumps(without_nan(content), allow_nan=False))
         return
     print(f"\nRiver Fulda at Grebenau, daily, test years 1986-1988\n\n{markdown(scores)}")
     print(f"\nWater balance of the test years, mm\n\n{markdown(balance, 1)}")
-    for name, item in results.items():
-        print(f"\n{name}: {item.run}\n  tables   {item.found.folder}\n  figures  {item.run / 'figures'}")
+    for name, (run, evaluation) in results.items():
+        print(f"\n{name}: {run}\n  tables   {evaluation.folder}\n  figures  {run / 'figures'}")

@@ -1,4 +1,4 @@
-"""`mclstm evaluate RUN`: predictions, scores, mass balance and figures of a period."""
+"""`mclstm evaluate RUN`: predictions, scores, mass balance and figures for a period."""
 
 from pathlib import Path
 from typing import Annotated

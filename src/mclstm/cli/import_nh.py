@@ -17,20 +17,20 @@ def import_nh(
     out: Annotated[Path | None, typer.Option(help="file to write [default: print it]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Translate a config; every key without a counterpart is named."""
+    """Translate a config, and name every key without a counterpart."""
     from mclstm.config.neuralhydrology import as_yaml
     from mclstm.config.neuralhydrology import import_nh as translate
     from mclstm.training.atomic import write_text_atomic
 
-    found = translate(config)
-    text = as_yaml(found, str(config))
+    imported = translate(config)
+    text = as_yaml(imported, str(config))
     if out is not None:
         write_text_atomic(out, text)
     if as_json:
-        print(json.dumps(found._asdict(), indent=1))
+        print(json.dumps(imported._asdict(), indent=1))
     elif out is None:
         print(text, end="")
-    for key, reason in found.lost.items():
+    for key, reason in imported.lost.items():
         print(f"no counterpart: {key} ({reason})", file=sys.stderr)
     if out is not None and not as_json:
         print(f"config {out}")

@@ -25,24 +25,24 @@ from mclstm.errors import (
 
 __all__ = ["VERBS", "main"]
 
-# verb: (module with a function of the verb's name, - as _; what it does)
+# verb: (module with a function of the same name, with _ for -; what it does)
 VERBS = {
     "demo": ("mclstm.cli.demo", "train on the river Fulda and compare with an LSTM, in a few minutes"),
     "check": ("mclstm.cli.check", "examine data: gaps, duplicates, sentinels, units, missing values"),
     "config": ("mclstm.cli.config", "check a config, show its defaults, print its JSON schema"),
     "train": ("mclstm.cli.train", "train a model as a config says, and evaluate it"),
-    "resume": ("mclstm.cli.resume", "go on with an interrupted run"),
+    "resume": ("mclstm.cli.resume", "continue an interrupted run"),
     "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
     "predict": ("mclstm.cli.predict", "simulate new data with a trained run or a packed model"),
-    "pack": ("mclstm.cli.pack", "make finished runs of one model a folder to give away"),
+    "pack": ("mclstm.cli.pack", "pack finished runs of one model into a folder to share"),
     "report": ("mclstm.cli.report", "compare models: table, tests, map, water balance, snow"),
     "import-nh": ("mclstm.cli.import_nh", "write a config from one of neuralhydrology"),
     "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
 }
 # Verbs of the package mclstm-paper, which registers them as entry points: this package never imports it.
 PAPER_VERBS = {
-    "experiment": "make a table of the paper again",
-    "bench": "time and memory beside the peers and the limit of this machine",
+    "experiment": "rerun an experiment of the paper",
+    "bench": "measure time and memory beside peers and the limit of this machine",
 }
 
 MISTAKES = (
@@ -115,9 +115,11 @@ def _function(verb: str) -> Callable[..., Any]:
 
 def _say(message: str, code: int) -> int:
     lines = [line for line in message.splitlines() if line.strip()]
-    # Names in data are foreign text: no escape sequence of theirs reaches the terminal.
-    shown = ["".join(letter if letter.isprintable() else "?" for letter in line) for line in lines[:LONGEST]]
-    print("\n".join(shown), file=sys.stderr)
+    # Names in data are foreign text: no escape sequence in them reaches the terminal.
+    printable = [
+        "".join(letter if letter.isprintable() else "?" for letter in line) for line in lines[:LONGEST]
+    ]
+    print("\n".join(printable), file=sys.stderr)
     return code
 
 

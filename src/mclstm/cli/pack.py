@@ -16,16 +16,16 @@ def pack(
         list[Path],
         typer.Argument(help="folders of finished runs that differ in their seed, or of such folders"),
     ],
-    out: Annotated[Path, typer.Option(help="the folder to make; it must not be there yet")],
+    out: Annotated[Path, typer.Option(help="folder to create; it must not exist yet")],
     as_json: Json = False,
 ) -> None:
-    """Pack the members of one model: weights only, at most 25 MB, usable without the training data."""
-    from mclstm.deploy.pack import pack as packed
+    """Pack the members of one model into a folder that predicts without the training data, at most 25 MB."""
+    from mclstm.deploy import pack as packing
 
-    made = packed(runs, out)
+    packed = packing.pack(runs, out)
     if as_json:
-        print(json.dumps({"folder": str(made.folder), "seeds": made.seeds, "bytes": made.size}))
+        print(json.dumps({"folder": str(packed.folder), "seeds": packed.seeds, "bytes": packed.size}))
         return
-    count = f"{len(made.seeds)} member{'s' if len(made.seeds) > 1 else ''}"
-    print(f"{count}, {made.size / 1e6:.1f} MB: {made.folder}")
-    print(f"predict with: mclstm predict {made.folder} --data DATA")
+    count = f"{len(packed.seeds)} member{'s' if len(packed.seeds) > 1 else ''}"
+    print(f"{count}, {packed.size / 1e6:.1f} MB: {packed.folder}")
+    print(f"predict with: mclstm predict {packed.folder} --data DATA")

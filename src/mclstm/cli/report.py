@@ -15,7 +15,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="folders of evaluated runs, or folders of such folders")],
     benchmarks: Annotated[Path | None, typer.Option(help="folder with published scores by basin")] = None,
     simulations: Annotated[
-        Path | None, typer.Option(help="folder with one file of simulations a model, .nc or .csv")
+        Path | None, typer.Option(help="folder with one file of simulations per model, .nc or .csv")
     ] = None,
     snow: Annotated[
         Path | None,
@@ -30,27 +30,26 @@ def report(
     out: Annotated[Path, typer.Option(help="folder for the page, the tables and the figures")] = Path(
         "report"
     ),
-    results: Annotated[Path | None, typer.Option(help="result file (JSON) to add rows and claims to")] = None,
     split: Annotated[str, typer.Option(help="the period to compare")] = "test",
+    prefix: Annotated[str, typer.Option(help="what names of runs begin with and tables leave out")] = "",
     as_json: Json = False,
 ) -> None:
-    """Compare models: runs that differ in their seed only are members of one."""
-    from mclstm.jobs.locks import alone
-    from mclstm.report.comparison.build import Others, build
-    from mclstm.report.comparison.page import scores, write
-    from mclstm.report.comparison.rows import update_results
-    from mclstm.report.comparison.score_table import comparison_table
-    from mclstm.training.atomic import make_folder
+    """Compare models; runs that differ in their seed only are members of one model."""
+    from mclstm.report.comparison.balance_section import closures
+    from mclstm.report.comparison.comparison_report import Others, compare, write
+    from mclstm.training.journal import without_nan
 
-    built = build(runs, Others(benchmarks, simulations, snow, data, together or ()), split)
-    written = write(built, out)
-    if results is not None:
-        make_folder(results.parent)
-        with alone(results.parent):  # an experiment may be adding its rows
-            update_results(results, built.rows, built.claims)
+    comparison = compare(runs, Others(benchmarks, simulations, snow, data, together or (), prefix), split)
+    paths = write(comparison, out)
     if as_json:
-        shown = {"rows": built.rows, "claims": built.claims, "notes": built.notes}
-        print(json.dumps({**shown, "files": [str(path) for path in written]}, allow_nan=False))
+        content = {
+            "rows": comparison.rows,
+            "tests": comparison.tests.to_dict("records"),
+            "closures": [closure._asdict() for closure in closures(comparison.groups)],
+            "notes": comparison.notes,
+            "files": [str(path) for path in paths],
+        }
+        print(json.dumps(without_nan(content), allow_nan=False))
         return
-    print(comparison_table(scores(built), built.conserving))
-    print("\n".join(["", *built.notes, f"report {written[0]}"]))
+    print(comparison.sections[0].text)
+    print("\n".join(["", *comparison.notes, f"report {paths[0]}"]))

@@ -1,4 +1,4 @@
-"""`mclstm resume RUN`: go on with a run that was interrupted, in place."""
+"""`mclstm resume RUN`: continue an interrupted run in place."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +11,12 @@ __all__ = ["resume"]
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="folder of the run")],
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="folder of the run")],
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Continue a run where its last checkpoint left it, then evaluate it on the test period, once."""
+    """Continue a run from its last checkpoint, then evaluate it on the test period unless that was done."""
     from mclstm import pipeline
 
-    folder = pipeline.resume(run, quiet=quiet or as_json)
-    print_run(folder.path, pipeline.evaluated_once(folder.path), as_json)
+    run = pipeline.resume(path, quiet=quiet or as_json)
+    print_run(run.path, pipeline.evaluate_once(run), as_json)

@@ -21,8 +21,8 @@ def train(
     from mclstm.config import load_config
     from mclstm.config.load import anchored
 
-    settings = anchored(load_config(config, override or []), config.parent)
+    settings = anchored(load_config(config, override or []), config.parent)  # before torch is imported
     from mclstm import pipeline
 
-    folder = pipeline.train(settings, out, quiet=quiet or as_json)
-    print_run(folder.path, pipeline.evaluate(folder.path), as_json)
+    run = pipeline.train(settings, out, quiet=quiet or as_json)
+    print_run(run.path, pipeline.evaluate(run), as_json)

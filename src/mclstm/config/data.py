@@ -6,18 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from mclstm.config.values import EXPONENT, READER, RULES, Column, Columns, Period, after, without_doubles
+from mclstm.config.field_types import EXPONENT, READER, RULES, Column, Columns, Period, after, without_doubles
 
 __all__ = ["DataConfig", "PETConfig", "PeriodsConfig"]
 
 Unit = Annotated[str, Field(min_length=1, max_length=40)]
 Area = Annotated[float, Field(gt=0, le=1e9), EXPONENT]
+Span = Annotated[int, Field(ge=2, le=100_000)]
 
 
-class PETConfig(BaseModel):
+class PETConfig(BaseModel, **RULES):
     """What potential evapotranspiration is computed from, after Hargreaves."""
-
-    model_config = RULES
 
     tmax: Column = "tmax"
     """The auxiliary with the highest temperature of a day."""
@@ -27,10 +26,8 @@ class PETConfig(BaseModel):
     """Degrees north: a number, or the name of an attribute."""
 
 
-class DataConfig(BaseModel):
-    """Where the data is, what role each column has, and what happens to what is missing."""
-
-    model_config = RULES
+class DataConfig(BaseModel, **RULES):
+    """Where the data is, what role each column has, and what happens to missing values."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
     """A file or a folder."""
@@ -75,11 +72,7 @@ class DataConfig(BaseModel):
     """Numbers that stand for a missing value, for example -999."""
     day_of_year: bool = False
     """Add the sine and cosine of the season as auxiliaries."""
-    antecedent: Annotated[
-        list[Annotated[int, Field(ge=2, le=100_000)]],
-        Field(max_length=20),
-        AfterValidator(without_doubles),
-    ] = []
+    antecedent: Annotated[list[Span], Field(max_length=20), AfterValidator(without_doubles)] = []
     """Add the means of mass and auxiliaries over so many steps, for example [30, 90], as auxiliaries."""
     pet: PETConfig | None = None
     """Add potential evapotranspiration, computed from temperatures and latitude, as the auxiliary pet."""
@@ -87,8 +80,8 @@ class DataConfig(BaseModel):
     @property
     def only_read(self) -> list[str]:
         """Attributes that something is computed from and the model does not see."""
-        named = [] if self.pet is None or isinstance(self.pet.latitude, float) else [self.pet.latitude]
-        return [name for name in named if name not in self.static]
+        name = None if self.pet is None else self.pet.latitude
+        return [name] if isinstance(name, str) and name not in self.static else []
 
     @model_validator(mode="after")
     def one_role_each(self) -> "DataConfig":
@@ -107,10 +100,8 @@ class DataConfig(BaseModel):
         return self
 
 
-class PeriodsConfig(BaseModel):
+class PeriodsConfig(BaseModel, **RULES):
     """First and last date, both included, of training, validation and test; they share no day."""
-
-    model_config = RULES
 
     train: Period
     """First and last date to train on."""
@@ -126,14 +117,12 @@ class PeriodsConfig(BaseModel):
 
     def pair(self, name: str) -> tuple[str, str] | None:
         """First and last date of a period, None if it is not there."""
-        period = {"train": self.train, "validation": self.validation, "test": self.test}.get(name)
+        period = self.model_dump().get(name)
         return None if period is None else (period[0], period[1])
 
     @model_validator(mode="after")
     def no_overlap(self) -> "PeriodsConfig":
-        periods = {"train": self.train, "validation": self.validation, "test": self.test}
-        given = {name: period for name, period in periods.items() if period is not None}
-        for (first, a), (second, b) in combinations(given.items(), 2):
+        for (first, a), (second, b) in combinations(self.model_dump(exclude_none=True).items(), 2):
             if datetime.fromisoformat(a[0]) < after(b[1]) and datetime.fromisoformat(b[0]) < after(a[1]):
                 raise ValueError(f"lets {first} and {second} overlap. Move or shorten one of them.")
         return self

@@ -1,21 +1,49 @@
-"""From a YAML file and `--set` to a checked config, and back to YAML."""
+"""The whole config of a run: from a YAML file and `--set` to a checked config, and back to YAML."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from mclstm.config.messages import explain
-from mclstm.config.run import Config
-from mclstm.config.source import Place, parse_yaml, read_yaml
-from mclstm.config.training import TrainingConfig
+from mclstm.config.data import DataConfig, PeriodsConfig
+from mclstm.config.error_messages import explain
+from mclstm.config.field_types import NAME, RULES
+from mclstm.config.model import ModelConfig
+from mclstm.config.safe_yaml import Place, parse_yaml, read_yaml
+from mclstm.config.training import EvaluationConfig, TrainingConfig
 from mclstm.errors import ConfigError
 
-__all__ = ["anchored", "check_config", "check_training", "dump_config", "json_schema", "load_config"]
+__all__ = [
+    "Config", "anchored", "check_config", "check_training", "checked", "dump_config", "json_schema",
+    "load_config", "unshared",
+]  # fmt: skip
 
 Section = TypeVar("Section", bound=BaseModel)
+
+
+class Config(BaseModel, **RULES):
+    """A run of mclstm from file to scores."""
+
+    name: Annotated[str, Field(pattern=NAME, max_length=64)]
+    """The name of the run, part of the path of its folder."""
+    data: DataConfig
+    """Where the data is and what its columns mean."""
+    periods: PeriodsConfig
+    """Which dates are used for what."""
+    model: ModelConfig
+    """What is trained."""
+    training: TrainingConfig
+    """How it is trained."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """What is computed from the predictions."""
+
+    @model_validator(mode="after")
+    def what_early_stopping_needs(self) -> "Config":
+        if self.training.early_stopping is not None and self.periods.validation is None:
+            raise ValueError("stops early without periods.validation. Add it, or remove early_stopping.")
+        return self
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -42,7 +70,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 
 def check_config(raw: dict[str, Any]) -> Config:
-    """Check a config given as nested dictionaries, as from Python, with the messages of `load_config`.
+    """Check a config in nested dictionaries, with the messages of `load_config`.
 
     >>> check_config({"name": "fulda"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -54,43 +82,41 @@ def check_config(raw: dict[str, Any]) -> Config:
     return checked(Config, unshared(raw), {(): "config"})
 
 
-def check_training(place: str, **given: Any) -> TrainingConfig:
-    """Check the section `training` alone, as from the keywords of a function; `place` begins the message.
+def check_training(place: str, **options: Any) -> TrainingConfig:
+    """Check the section `training` alone, from the keywords of a function; `place` begins the message.
 
     >>> check_training("fit", updates=0)
     Traceback (most recent call last):
     mclstm.errors.ConfigError: fit, updates: needs a number of at least 1; got 0.
     """
-    return checked(TrainingConfig, given, {(): place})
+    return checked(TrainingConfig, options, {(): place})
 
 
 def anchored(config: Config, folder: Path) -> Config:
-    """The config with paths made absolute; relative ones are meant from the folder the config lies in."""
-    paths = {
-        key: str((folder / value).resolve())
-        for key, value in (("path", config.data.path), ("attributes", config.data.attributes))
-        if value is not None
-    }
+    """The config with absolute paths; relative ones start from the folder of the config."""
+    paths = config.data.model_dump(include={"path", "attributes"}, exclude_none=True)
+    paths = {key: str((folder / path).resolve()) for key, path in paths.items()}
     return config.model_copy(update={"data": config.data.model_copy(update=paths)})
 
 
 def checked(kind: type[Section], raw: dict[str, Any], origins: dict[Place, str]) -> Section:
+    """A section of a class, or a ConfigError; `origins` says where each place of `raw` was written."""
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        raise ConfigError(explain(error, raw, origins)) from None
+        raise ConfigError(explain(kind, error, raw, origins)) from None
 
 
 def unshared(value: Any) -> Any:
-    """A copy in which aliases are values of their own and every key is text, as it is in --set and JSON."""
+    """A copy in which every alias is a value of its own and every key is text, as in --set and JSON."""
     if isinstance(value, dict):
         return {str(key): unshared(item) for key, item in value.items()}
     return [unshared(item) for item in value] if isinstance(value, list) else value
 
 
 def override(raw: dict[str, Any], text: str) -> Place:
-    """Set one value and give its place: `model.hidden_size=64`; what follows the first = is read as YAML."""
-    dotted, equals, written = text.partition("=")
+    """Set one value, such as `model.hidden_size=64`, and return its place. The value is read as YAML."""
+    dotted, equals, value = text.partition("=")
     keys = dotted.strip().split(".")
     if not equals or not all(keys):
         raise ConfigError(f"--set {text[:80]!r}: write section.key=value, for example model.hidden_size=64.")
@@ -102,7 +128,7 @@ def override(raw: dict[str, Any], text: str) -> Place:
         if not isinstance(section, dict):
             inner = ".".join(keys[: depth + 1])
             raise ConfigError(f"--set {dotted[:80]}: {inner} is a value, not a section. Set {inner} itself.")
-    section[keys[-1]] = parse_yaml(written, f"--set {dotted[:80]}").values
+    section[keys[-1]] = parse_yaml(value, f"--set {dotted[:80]}").values
     return tuple(keys)
 
 

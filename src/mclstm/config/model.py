@@ -1,23 +1,22 @@
-"""The section `model`: one class for each name, so that a key of another model is refused."""
+"""The section `model`: one class per model, so that a key of another model is refused."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from mclstm.config.values import EXPONENT, NAME, RULES, without_doubles
+from mclstm.config.field_types import EXPONENT, NAME, RULES, without_doubles
 
 __all__ = ["LSTMConfig", "MCLSTMConfig", "ModelConfig"]
 
 Size = Annotated[int, Field(ge=1, le=4096)]
 Norm = Literal["softmax", "sigmoid", "relu"]
 Seen = Literal["aux", "state", "mass"]
+SEEN: list[Seen] = ["aux", "state"]
 Gate = Literal["input", "redistribution", "output"]
 
 
-class MCLSTMConfig(BaseModel):
+class MCLSTMConfig(BaseModel, **RULES):
     """The mass-conserving LSTM with every option of the layer, its head and its additions."""
-
-    model_config = RULES
 
     name: Literal["mclstm"]
     """The model."""
@@ -29,10 +28,9 @@ class MCLSTMConfig(BaseModel):
     """What makes the rows of the redistribution sum to one."""
     input_norm: Norm = "softmax"
     """What makes the rows of the input gate sum to one."""
-    gates_see: Annotated[list[Seen], Field(min_length=1, max_length=3), AfterValidator(without_doubles)] = [
-        "aux",
-        "state",
-    ]
+    gates_see: Annotated[list[Seen], Field(min_length=1, max_length=3), AfterValidator(without_doubles)] = (
+        SEEN
+    )
     """What the gates are computed from."""
     initial_state: Literal["zero", "learned"] | Annotated[float, Field(ge=0, le=1e9), EXPONENT] = "zero"
     """The mass in the cells at the start: zero, learned, or a number for each cell."""
@@ -75,10 +73,8 @@ class MCLSTMConfig(BaseModel):
         return self
 
 
-class LSTMConfig(BaseModel):
+class LSTMConfig(BaseModel, **RULES):
     """PyTorch's LSTM with a linear head, on scaled inputs: the baseline."""
-
-    model_config = RULES
 
     name: Literal["lstm"]
     """The model."""

@@ -1,26 +1,17 @@
 """The sections `training` and `evaluation`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from mclstm.config.values import EXPONENT, RULES, Count, without_doubles
+from mclstm.config.field_types import EXPONENT, RULES, Count, without_doubles
 
 __all__ = ["EvaluationConfig", "MetricName", "TrainingConfig"]
 
 MetricName = Literal[
-    "nse",
-    "kge",
-    "alpha-nse",
-    "beta-nse",
-    "beta-kge",
-    "fhv",
-    "flv",
-    "fms",
-    "peak-timing",
-    "rmse",
-    "mae",
-]
+    "nse", "kge", "alpha-nse", "beta-nse", "beta-kge", "fhv", "flv", "fms", "peak-timing", "rmse", "mae"
+]  # fmt: skip
+METRICS: list[MetricName] = list(get_args(MetricName))
 
 
 def whole(key: Any) -> Any:
@@ -31,11 +22,11 @@ def whole(key: Any) -> Any:
 Rate = Annotated[float, Field(gt=0, le=10), EXPONENT]
 Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
 
+BEFORE_THE_LOOP = {"optimiser", "threads", "scheme", "length", "warmup", "stride", "loss"}
 
-class TrainingConfig(BaseModel):
+
+class TrainingConfig(BaseModel, **RULES):
     """How windows are drawn, what is minimised, for how long, and how often the run is saved."""
-
-    model_config = RULES
 
     scheme: Literal["last", "sequence"] = "sequence"
     """last scores the last step of a window, as the paper; sequence every step after the warm-up."""
@@ -88,38 +79,21 @@ class TrainingConfig(BaseModel):
             raise ValueError("does not say when to stop. Add epochs or updates.")
         if self.scheme == "sequence" and self.warmup >= self.length:
             raise ValueError(
-                f"leaves no step to score: warmup {self.warmup} >= length {self.length}. Lower warmup."
+                f"leaves no step to score: length {self.length}, warmup {self.warmup}. Lower warmup."
             )
         if self.scheme == "last" and not self.warmup_gradient:
-            raise ValueError(
-                "has warmup_gradient: false, which would leave the gradient of one step, for the scheme last "
-                "has no warm-up. Remove it, or set scheme: sequence."
-            )
+            raise ValueError("has warmup_gradient: false, but no warm-up in the scheme last. Remove it.")
         return self
 
     def for_the_loop(self) -> dict[str, Any]:
-        """The keywords of the training loop."""
-        return self.model_dump(exclude={"optimiser", "threads"})
+        """The keywords of the training loop, without those that choose the windows and the loss."""
+        return self.model_dump(exclude=BEFORE_THE_LOOP)
 
 
-class EvaluationConfig(BaseModel):
+class EvaluationConfig(BaseModel, **RULES):
     """What is computed from the predictions."""
 
-    model_config = RULES
-
-    metrics: Annotated[list[MetricName], Field(min_length=1), AfterValidator(without_doubles)] = [
-        "nse",
-        "kge",
-        "alpha-nse",
-        "beta-nse",
-        "beta-kge",
-        "fhv",
-        "flv",
-        "fms",
-        "peak-timing",
-        "rmse",
-        "mae",
-    ]
+    metrics: Annotated[list[MetricName], Field(min_length=1), AfterValidator(without_doubles)] = METRICS
     """The scores of each site."""
     restart: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Simulate afresh, from empty stores and with the warm-up, every so many steps; null runs through."""

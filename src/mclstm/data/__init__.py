@@ -1,1 +1,1 @@
-"""From a user's file to a checked series, and from that to tensors: only `windows.py` needs torch."""
+"""From files to a checked series (`read.py`) and on to windows (`windows.py`, which alone needs torch)."""

@@ -1,29 +1,74 @@
-"""Columns as they stand in a file become dates and numbers; what cannot is found, not guessed."""
+"""The columns of a table: which one holds what, by its usual name, and its cells as dates and numbers.
+
+A name is used only where it is unambiguous; otherwise the error lists the choices. A cell that is no date or
+number is reported, never guessed.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 
-from mclstm.data.finding import ERROR, WARNING, Finding
+from mclstm.data.findings import ERROR, WARNING, Finding
+from mclstm.errors import DataError, MissingColumnError
 
-__all__ = ["dates", "day", "numbers"]
+__all__ = ["dates", "day", "listed", "numbers", "require_columns", "site_column", "time_column"]
 
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # what 64-bit nanoseconds can hold
+TIME_NAMES = ("date", "time", "datetime", "timestamp", "day")
+SITE_NAMES = ("site", "site_id", "station", "station_id", "gauge_id", "gauge", "basin", "basin_id")
+MASS_NAMES = (
+    "rain", "rainfall", "precipitation", "precip", "prcp", "prec", "total_precipitation_sum", "inflow",
+)  # fmt: skip
+TARGET_NAMES = (
+    "flow", "discharge", "streamflow", "runoff", "q", "qobs", "q_obs", "qobs(mm/d)", "outflow",
+)  # fmt: skip
+
+
+def time_column(columns: Sequence[str], declared: str | None, file: str) -> str:
+    """The column of dates: the declared one, or the only one with a usual name."""
+    name = _only_one(columns, declared, TIME_NAMES, file, "dates", "--time")
+    if name is None:
+        raise DataError(f"{file} has no column named date or time: {listed(columns)}. Use --time.")
+    return name
+
+
+def site_column(columns: Sequence[str], declared: str | None, file: str) -> str | None:
+    """The column of sites, or None when the table holds one site or one column per site."""
+    return _only_one(columns, declared, SITE_NAMES, file, "sites", "--site")
+
+
+def require_columns(columns: Iterable[str], wanted: Iterable[str], file: str) -> None:
+    """Refuse a table that lacks a declared column, and name the nearest one it has."""
+    have = [str(column) for column in columns]
+    for name in wanted:
+        if name not in have:
+            near = get_close_matches(name, have, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(have)}."
+            raise MissingColumnError(f"{file} has no column {name!r}. {hint}", name)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, shortened when there are many."""
+    first = ", ".join(repr(name)[:40] for name in names[:12])
+    return f"{first} and {len(names) - 12} more" if len(names) > 12 else first or "none"
 
 
 def dates(column: pd.Series, file: str, date_format: str | None) -> tuple[pd.DatetimeIndex, list[Finding]]:
-    """Timestamps in the file's order, NaT where a cell is no date, and a finding for the first of those."""
+    """Timestamps in the file's order, NaT where a cell is no date, with a finding for the first such cell."""
     try:
         parsed = pd.to_datetime(column, format=date_format or "ISO8601", errors="coerce")
     except (ValueError, TypeError, OverflowError) as error:
-        # Mixed offsets and a senseless format raise instead of coercing.
-        return _no_dates(column), [_bad_dates(column, _no_dates(column), file, date_format, str(error))]
+        # Mixed offsets and an impossible format raise instead of coercing.
+        none = pd.DatetimeIndex([pd.NaT] * len(column)).as_unit("ns")
+        return none, [_bad_dates(column, none, file, date_format, str(error))]
     index = pd.DatetimeIndex(parsed)
     if index.tz is not None:
-        index = index.tz_localize(None)  # one offset throughout: the file's own clock is kept
+        index = index.tz_localize(None)  # one offset throughout: keep the file's own clock
     outside = (index.year < FIRST_YEAR) | (index.year > LAST_YEAR)
     index = pd.DatetimeIndex(index.where(~outside)).as_unit("ns")
-    bad = [_bad_dates(column, index, file, date_format, "")] if index.hasnans else []
-    return index, bad
+    return index, [_bad_dates(column, index, file, date_format, "")] if index.hasnans else []
 
 
 def numbers(
@@ -31,7 +76,7 @@ def numbers(
 ) -> tuple[dict[str, np.ndarray], list[Finding]]:
     """Float64 columns, NaN where a cell is no number; undeclared columns of text are left out."""
     values: dict[str, np.ndarray] = {}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in frame.columns:
         column = frame[name]
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
@@ -40,51 +85,54 @@ def numbers(
         number = pd.to_numeric(column.astype(str).where(column.notna()), errors="coerce").to_numpy(np.float64)
         text = np.asarray(column.notna()) & np.isnan(number)
         if name not in declared and text.any() and np.isnan(number).all():
-            found.append(_text_column(name, file, site))
+            findings.append(_text_column(name, file, site))
             continue
         values[name] = number
         if text.any():
-            found.append(_text_cells(column, text, times, file, site))
-    return values, found
+            findings.append(_text_cells(column, text, times, file, site))
+    return values, findings
 
 
 def day(moment: object) -> str:
-    """A timestamp for a message: the date, with the time of day only when it matters."""
+    """A timestamp for a message: the date, with the time of day only when it is not midnight."""
     stamp = pd.Timestamp(moment)  # type: ignore[arg-type]
     if pd.isna(stamp):
         return ""
     return stamp.strftime("%Y-%m-%d") if stamp == stamp.normalize() else stamp.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _no_dates(column: pd.Series) -> pd.DatetimeIndex:
-    return pd.DatetimeIndex([pd.NaT] * len(column)).as_unit("ns")
+def _only_one(
+    columns: Sequence[str], declared: str | None, usual: Sequence[str], file: str, what: str, option: str
+) -> str | None:
+    if declared is not None:
+        require_columns(columns, [declared], file)
+        return declared
+    fitting = [column for column in columns if column.strip().lower() in usual]
+    if len(fitting) > 1:
+        raise DataError(f"{file}: the columns {listed(fitting)} may all be {what}. Choose one with {option}.")
+    return fitting[0] if fitting else None
 
 
 def _bad_dates(
-    column: pd.Series, index: pd.DatetimeIndex, file: str, date_format: str | None, reason: str
+    column: pd.Series, index: pd.DatetimeIndex, file: str, form: str | None, reason: str
 ) -> Finding:
-    bad = np.flatnonzero(index.isna())
-    cell = column.iloc[bad[0]] if len(bad) else column.iloc[0]
-    what = f"{str(cell)[:40]!r} in data row {bad[0] + 1 if len(bad) else 1} is not a date"
-    wanted = f"of the form {date_format}" if date_format else "of the form YYYY-MM-DD"
+    bad = np.asarray(index.isna())
+    row = int(np.argmax(bad))
+    what = f"{str(column.iloc[row])[:40]!r} in data row {row + 1} is not a date"
     if reason:
         what = f"the dates cannot be read ({reason.splitlines()[0][:120].rstrip('.')})"
-    remedy = f"Write dates {wanted}, or declare the form with --date-format (for example %d.%m.%Y)"
-    return Finding(ERROR, "date", what, remedy, file, "", str(column.name), "", len(bad))
+    remedy = f"Write dates of the form {form or 'YYYY-MM-DD'}, or declare --date-format (such as %d.%m.%Y)"
+    return Finding(ERROR, "date", what, remedy, file, "", str(column.name), "", int(bad.sum()))
 
 
-def _text_cells(
-    column: pd.Series, text: np.ndarray, times: pd.DatetimeIndex, file: str, site: str
-) -> Finding:
-    row = int(np.flatnonzero(text)[0])
-    cell = str(column.iloc[row])
+def _text_cells(column: pd.Series, bad: np.ndarray, times: pd.DatetimeIndex, file: str, site: str) -> Finding:
+    row = int(np.argmax(bad))
+    cell, name, first = str(column.iloc[row]), str(column.name), day(times[row])
     what = f"{cell[:40]!r} in data row {row + 1} is not a number"
     remedy = "Correct the cell, or leave it empty if the value is missing"
     if cell.count(",") == 1 and cell.replace(",", "").lstrip("-").isdigit():
         remedy = "Write decimals with a point, or declare --decimal ,"
-    return Finding(
-        ERROR, "text", what, remedy, file, site, str(column.name), day(times[row]), int(text.sum())
-    )
+    return Finding(ERROR, "text", what, remedy, file, site, name, first, int(bad.sum()))
 
 
 def _text_column(name: str, file: str, site: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The river Fulda, 1979-1988: the small real series in the package (FULDA.md has source and licence)."""
+"""The river Fulda, 1979-1988: the small real series in the package (source and licence in FULDA.md)."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +10,7 @@ UNITS = {"tmax": "degC", "tmin": "degC", "tmean": "degC", "precipitation": "mm/d
 
 
 def fulda() -> Path:
-    """The path of the embedded CSV: date, tmax, tmin, tmean, precipitation, discharge.
+    """The path of the CSV file: date, tmax, tmin, tmean, precipitation, discharge.
 
     >>> fulda().name
     'fulda.csv'

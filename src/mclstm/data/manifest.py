@@ -1,4 +1,4 @@
-"""What data a run was made with: enough to notice that it changed."""
+"""The manifest of the data that a run was trained on: enough to notice a change."""
 
 import hashlib
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["manifest", "require_same", "require_step", "step_in", "units_in"]
 
 
 def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
-    """Sites, span, step, and of every variable its role, unit, range and gaps; a digest over all values."""
+    """Sites, span and step; the role, unit, range and gaps of every variable; a digest over all values."""
     time = series["time"].to_index()
     return {
         "path": path,
@@ -49,16 +49,15 @@ def digest(series: xr.Dataset) -> str:
 
 
 def require_same(series: xr.Dataset, stored: dict[str, Any], path: str) -> None:
-    """Refuse to go on with other data than a run began with."""
+    """Refuse to continue a run with other data than it began with."""
     if digest(series) != stored.get("sha256"):
         raise DataError(
-            f"{path} is not the data this run began with: its values, dates or sites changed. "
-            "Put the original back, or start a new run with mclstm train."
+            f"{path} changed since this run began: sites, dates or values. Restore it, or start a new run."
         )
 
 
 def step_in(stored: dict[str, Any], where: str) -> str:
-    """The step a run was trained on; empty where its manifest, as those of older runs, does not say."""
+    """The step that a run was trained on; empty in manifests of older runs, which do not name it."""
     step = stored.get("step", "")
     try:
         known = step == "" or to_offset(step) is not None
@@ -70,21 +69,19 @@ def step_in(stored: dict[str, Any], where: str) -> str:
 
 
 def units_in(stored: dict[str, Any], where: str) -> dict[str, str]:
-    """The units a run was trained in, by variable."""
+    """The units that a run was trained in, by variable."""
     try:
         return {str(name): str(about["units"]) for name, about in stored["variables"].items()}
     except (AttributeError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{where} does not name the units of its variables. Restore it, or start a new run."
-        ) from error
+        raise CheckpointError(f"{where} names no units. Restore it, or start a new run.") from error
 
 
 def require_step(series: xr.Dataset, step: str, path: str) -> None:
-    """Refuse data whose dates do not follow each other by the step a run was trained on."""
+    """Refuse data whose dates do not have the step that a run was trained on."""
     time = pd.DatetimeIndex(series["time"].to_numpy()).as_unit("ns")
     if not step or len(time) < 2:
         return
-    # Compared by dates and not by name: three months of 31, 31 and 30 days look like steps of 31 days.
+    # Dates are compared, not names: three months of 31, 31 and 30 days look like steps of 31 days.
     if not np.array_equal(grid(time[0], time[-1], step).asi8, time.asi8):
         raise DataError(
             f"{path} has steps of {series.attrs.get('step') or 'another length'}, but the run was trained on "

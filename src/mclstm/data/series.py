@@ -2,52 +2,64 @@
 
 Roles are mass, aux, static and target, and `filled` for the boolean companions `<name>_filled` of mass.
 Sites may cover different spans; a step at which a site has no inputs is NaN and is not `covered`.
+Missing inputs are an error unless a policy is declared; the ledger counts filled mass apart.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.data.policy import filled
+from mclstm.data.columns import day
+from mclstm.data.site_tables import Roles, Table, all_times
 from mclstm.data.steps import grid, is_regular, step_of
-from mclstm.data.tables import Roles, Table, all_times
-from mclstm.errors import DataError
+from mclstm.errors import ConfigError, DataError
 
-__all__ = ["ROLES", "build", "covered", "names", "require_series"]
+__all__ = ["ROLES", "Policy", "build", "covered", "names", "require_policy", "require_series"]
 
+POLICIES = {"missing_mass": ("error", "zero", "interpolate"), "missing_aux": ("error", "interpolate")}
 ROLES = ("mass", "aux", "static", "target", "filled")
 BOTH = ("site", "time")
 
 
+class Policy(NamedTuple):
+    """What happens to missing values of mass and of auxiliary inputs."""
+
+    missing_mass: str = "error"
+    missing_aux: str = "error"
+
+
+def require_policy(missing_mass: str, missing_aux: str) -> Policy:
+    """The policy, refused when it does not exist."""
+    policy = Policy(missing_mass, missing_aux)
+    for name, value in policy._asdict().items():
+        if value not in POLICIES[name]:
+            raise ConfigError(f"{name} is {value!r}. Choose one of {', '.join(POLICIES[name])}.")
+    return policy
+
+
 def build(
-    tables: list[Table],
-    roles: Roles,
-    units: Mapping[str, str],
-    attributes: pd.DataFrame,
-    missing_mass: str = "error",
-    missing_aux: str = "error",
+    tables: list[Table], roles: Roles, units: Mapping[str, str], attributes: pd.DataFrame, policy: Policy
 ) -> xr.Dataset:
-    """Join checked tables on one time axis; the door for data that passed `inspect`."""
+    """Join tables that passed `inspect` on one time axis."""
     time, step = _axis(tables)
     sites = [table.site for table in tables]
     dynamic = [name for name in roles.dynamic() if all(name in table.values for table in tables)]
     rows, marks = [], {name: np.zeros((len(sites), len(time)), dtype=bool) for name in roles.mass}
     for row, table in enumerate(tables):
         whole = _on_grid(table, step)
-        columns, was_missing = filled(whole, roles, missing_mass, missing_aux)
         start = int(time.searchsorted(whole.times[0]))
-        rows.append((start, columns))
         for name in roles.mass:
-            marks[name][row, start : start + len(whole.times)] = was_missing[name]
-    values = {
-        name: _matrix([(start, columns[name]) for start, columns in rows], len(time)) for name in dynamic
-    }
+            marks[name][row, start : start + len(whole.times)] = np.isnan(whole.values[name])
+        rows.append((start, _filled(whole, roles, policy)))
     series = xr.Dataset(coords={"site": ("site", np.array(sites, dtype=object)), "time": ("time", time)})
-    source = _source(tables)
+    files = list(dict.fromkeys(table.file for table in tables))
+    source = "; ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
     for name in dynamic:
-        series[name] = (BOTH, values[name], _attrs(roles.of(name), units.get(name, ""), source))
+        values = _matrix([(start, columns[name]) for start, columns in rows], len(time))
+        series[name] = (BOTH, values, _attrs(roles.of(name), units.get(name, ""), source))
     for name in roles.mass:
         series[f"{name}_filled"] = (BOTH, marks[name], _attrs("filled", "", source))
     for name in roles.static:
@@ -58,11 +70,10 @@ def build(
 
 
 def require_series(series: xr.Dataset) -> xr.Dataset:
-    """Refuse a Dataset that is not in the form this module describes; returns it."""
+    """The Dataset itself, refused when it does not have the form that this module describes."""
     if not {"site", "time"} <= set(series.dims):
         raise DataError(
-            f"a series needs the dimensions site and time, this one has {sorted(map(str, series.dims))}. "
-            "Rename its dimensions, or add the missing one."
+            f"a series needs the dimensions site and time, not {sorted(map(str, series.dims))}. Rename them."
         )
     time = pd.DatetimeIndex(series["time"].to_numpy())
     if not (time.is_monotonic_increasing and time.is_unique):
@@ -84,18 +95,40 @@ def names(series: xr.Dataset, role: str) -> list[str]:
 
 
 def covered(series: xr.Dataset) -> xr.DataArray:
-    """Where a site has all its inputs, (site, time) bool: only there can windows lie."""
+    """Where a site has all its inputs, (site, time) bool: windows lie only there."""
     present = [np.isfinite(series[name].to_numpy()) for name in names(series, "mass") + names(series, "aux")]
     return xr.DataArray(np.logical_and.reduce(present), dims=BOTH, coords=series.coords)
 
 
-def _matrix(rows: list[tuple[int, np.ndarray]], steps: int) -> np.ndarray:
-    """Columns that begin at a step each, (site, time); NaN where a site has none.
+def _filled(table: Table, roles: Roles, policy: Policy) -> dict[str, np.ndarray]:
+    """A site's columns without missing inputs. Targets keep their NaN: only observed steps are scored."""
+    policies = dict.fromkeys(roles.mass, policy.missing_mass) | dict.fromkeys(roles.aux, policy.missing_aux)
+    gaps = {name: np.isnan(table.values[name]) for name in policies}
+    filled = {name: _fill(table, name, gaps[name], policies[name]) for name in policies if gaps[name].any()}
+    return table.values | filled
 
-    The cache gives rows of one matrix: it is taken as it is, for new memory costs more than reading did.
+
+def _fill(table: Table, name: str, missing: np.ndarray, policy: str) -> np.ndarray:
+    values = table.values[name]
+    if policy == "zero":
+        return np.where(missing, 0.0, values)
+    if policy == "interpolate" and not missing[0] and not missing[-1]:
+        known = np.flatnonzero(~missing)
+        # Steps are regular, so the position is the time.
+        return np.asarray(np.interp(np.arange(len(values)), known, values[known]))
+    ends = ", at an end of the series where nothing can be interpolated" if policy == "interpolate" else ""
+    what = f"{int(missing.sum())} missing values from {day(table.times[int(np.argmax(missing))])}{ends}"
+    place = f"{table.file}, site {table.site}, column {name}"
+    raise DataError(f"{place}: {what}. Fill them, cut the rows off, or declare a policy.")
+
+
+def _matrix(rows: list[tuple[int, np.ndarray]], steps: int) -> np.ndarray:
+    """One column of all sites, (site, time), from the first step and the values of each; NaN elsewhere.
+
+    The cache gives rows of one matrix. It is used as it is: new memory costs more than reading it did.
     """
     one = rows[0][1].base
-    ours = all(row.flags.writeable for _, row in rows)  # what pandas shows of a user's frame is not
+    ours = all(row.flags.writeable for _, row in rows)  # pandas' views of a user's frame are read-only
     if ours and isinstance(one, np.ndarray) and one.shape == (len(rows), steps) and one.dtype == np.float64:
         parts = zip(rows, one, strict=True)
         if all(len(row) == steps and _address(row) == _address(part) for (_, row), part in parts):
@@ -116,17 +149,10 @@ def _require_variable(name: str, variable: xr.DataArray) -> None:
         raise DataError(f"the variable {name!r} has the role {role!r}. Choose one of {', '.join(ROLES)}.")
     dims = ("site",) if role == "static" else BOTH
     if variable.dims != dims:
-        raise DataError(
-            f"the variable {name!r} ({role}) has the dimensions {variable.dims}. Arrange it as {dims}."
-        )
+        raise DataError(f"the variable {name!r} ({role}) has dimensions {variable.dims}. Make them {dims}.")
     kind = np.dtype(bool) if role == "filled" else np.dtype(np.float64)
     if variable.dtype != kind:
         raise DataError(f"the variable {name!r} ({role}) is {variable.dtype}. Convert it to {kind}.")
-
-
-def _source(tables: list[Table]) -> str:
-    files = list(dict.fromkeys(table.file for table in tables))
-    return "; ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
 
 
 def _attrs(role: str, units: str, source: str) -> dict[str, str]:
@@ -139,10 +165,10 @@ def _axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
         raise DataError("there is no row of data. Check the path, the sites and the dates.")
     union = all_times(tables)
     step = step_of(union)
+    axes = [table.times for table in tables]
+    own = {step_of(times if times.is_monotonic_increasing else times.sort_values()) for times in axes}
     # Daily sites at midnight and at noon would make a half-daily axis, full of holes to be filled.
-    if len(union) > 1 and (
-        step is None or any(step_of(_sorted(table)) not in (None, step) for table in tables)
-    ):
+    if len(union) > 1 and (step is None or own - {None, step}):
         raise DataError("the sites' dates do not share a regular step. Bring all sites to the same step.")
     axis = union if step is None else grid(union[0], union[-1], step)
     if not len(axis):
@@ -150,17 +176,13 @@ def _axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
     return axis, step
 
 
-def _sorted(table: Table) -> pd.DatetimeIndex:
-    return table.times if table.times.is_monotonic_increasing else table.times.sort_values()
-
-
 def _on_grid(table: Table, step: str | None) -> Table:
-    """Sorted, without holes in the dates; what was not there is NaN."""
+    """The table sorted and with every date of its span; missing values are NaN."""
     if step is None or is_regular(table.times, step):
         return table
     if not table.times.is_unique:
         twice = table.times[table.times.duplicated()][0]
-        raise DataError(f"{table.file}, site {table.site}: {twice} appears twice. Keep one row a date.")
+        raise DataError(f"{table.file}, site {table.site}: {twice} appears twice. Keep one row per date.")
     full = grid(table.times.min(), table.times.max(), step)
     places = full.get_indexer(table.times)
     values = {}

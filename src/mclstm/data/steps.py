@@ -1,4 +1,4 @@
-"""The step between dates: inferred from the dates themselves, gaps or not."""
+"""The time step of dates, inferred from the dates themselves, with gaps or without."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ LONGEST_GRID = 20_000_000  # steps; a typo in a year must not fill the memory
 
 
 def step_of(times: pd.DatetimeIndex) -> str | None:
-    """The pandas frequency all dates are multiples of, or None when there is none; dates sorted and unique.
+    """The pandas frequency that all dates follow, or None. The dates are sorted and unique.
 
     >>> step_of(pd.DatetimeIndex(["2001-01-01", "2001-01-02", "2001-01-03", "2001-01-07"]))
     'D'
@@ -36,7 +36,7 @@ def step_of(times: pd.DatetimeIndex) -> str | None:
 
 
 def is_regular(times: pd.DatetimeIndex, step: str | None = None) -> bool:
-    """Whether the dates rise by one fixed step (that one, if given) without a gap; False when in doubt."""
+    """Whether the dates rise without a gap by one fixed step (by `step`, if named); False when in doubt."""
     lengths = np.diff(times.as_unit("ns").asi8)
     if not len(lengths) or lengths[0] <= 0 or (lengths != lengths[0]).any():
         return False
@@ -44,7 +44,7 @@ def is_regular(times: pd.DatetimeIndex, step: str | None = None) -> bool:
 
 
 def grid(first: pd.Timestamp, last: pd.Timestamp, step: str) -> pd.DatetimeIndex:
-    """Every date from first to last; empty when they would be absurdly many."""
+    """Every date from first to last; empty when there would be absurdly many."""
     if step not in CALENDAR and _between(first, last) // _length(first, step) > LONGEST_GRID:
         return pd.DatetimeIndex([])
     return pd.date_range(first, last, freq=step).as_unit("ns")

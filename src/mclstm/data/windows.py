@@ -1,4 +1,4 @@
-"""Windows gathered by index from contiguous tensors: never one Python object a sample."""
+"""Windows, gathered by index from contiguous tensors: there is no Python object per sample."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -19,7 +19,7 @@ Scheme = Literal["last", "sequence"]
 
 
 class Tensors(NamedTuple):
-    """A series as contiguous tensors, sites first; what a site does not cover is zero and not `covered`."""
+    """A series as contiguous tensors, sites first. Steps that a site does not cover are zero."""
 
     x: Tensor  # (sites, time, M) mass, in its own unit
     a: Tensor  # (sites, time, A) standardised
@@ -29,9 +29,9 @@ class Tensors(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Where windows lie: a site and a first step each; the last `scored` of `length` steps count.
+    """Where windows lie: the site and first step of each. The last `scored` of `length` steps count.
 
-    Each may be moved by up to its `slack`, so that every epoch cuts the years at other days.
+    A window may be moved by up to its `slack`, so that every epoch cuts the years at other days.
     """
 
     site: NDArray[np.int64]  # (n,)
@@ -67,28 +67,20 @@ def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtyp
 
     empty = torch.from_numpy(~inside).unsqueeze(-1)
     x, a = stacked("mass", scale=False), stacked("aux", scale=True)
-    return Tensors(
-        x.masked_fill(empty, 0.0),
-        a.masked_fill(empty, 0.0),
-        stacked("static", True),
-        stacked("target", False),
-        inside,
-    )
+    static, y = stacked("static", scale=True), stacked("target", scale=False)
+    return Tensors(x.masked_fill(empty, 0.0), a.masked_fill(empty, 0.0), static, y, inside)
 
 
 def span(series: xr.Dataset, period: tuple[str, str], what: str) -> tuple[int, int]:
-    """First step of a period and the step after its last, both dates included."""
+    """The first step of a period and the step after its last; both dates belong to it."""
     time = series["time"].to_index()
-    first, last = (
-        time.slice_indexer(period[0], period[1]).start,
-        time.slice_indexer(period[0], period[1]).stop,
-    )
-    if last <= first:
+    steps = time.slice_indexer(period[0], period[1])
+    if steps.stop <= steps.start:
         raise DataError(
             f"the {what} period {period[0]} to {period[1]} holds no step; the data covers "
             f"{time[0]:%Y-%m-%d} to {time[-1]:%Y-%m-%d}. Change periods.{what}."
         )
-    return int(first), int(last)
+    return int(steps.start), int(steps.stop)
 
 
 def windows(
@@ -101,21 +93,21 @@ def windows(
 ) -> Windows:
     """All windows whose scored steps lie in the period and hold an observation.
 
-    `last` scores one step a window, `sequence` all after the warm-up. Windows begin every `stride` steps, by
-    default as many as are scored, so that an epoch scores a step about once. The steps before the scored
-    ones may lie before the period: they bring inputs only.
+    `last` scores one step per window, `sequence` all steps after the warm-up. Windows begin every `stride`
+    steps, by default as many as are scored, so that an epoch scores a step about once. The steps before the
+    scored ones may lie before the period: only their inputs are used.
     """
     scored = 1 if scheme == "last" else length - warmup
     every = stride or scored
     observed = torch.isfinite(data.y).any(-1).numpy()
     parts = []
     for first, after, sites in spans(data.covered):
-        # The first and the last end of a window of these sites: inside the data, its scores in the period.
+        # First and last possible end of a window: it lies in the data, its scored steps in the period.
         lowest, highest = max(period[0] + scored, first + length), min(period[1], after)
         slack = max(0, min(every - 1, highest - lowest))
         ends = np.arange(lowest, highest + 1 - slack, every, dtype=np.int64)
         if ends.size:
-            # One more where the last tile, moved as far as it can be, would not reach the end.
+            # One more window where the last one, moved as far as possible, does not reach the end.
             ends = ends if ends[-1] + slack == highest else np.append(ends, highest - slack)
             starts = ends - length
             seen = _running(observed[sites], scored + slack)[:, starts + length - scored] > 0
@@ -132,7 +124,7 @@ def windows(
 
 
 def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-    """Sites grouped by the steps they cover: the first, the one after the last, and who."""
+    """Sites grouped by the steps they cover: the first step, the step after the last, and the sites."""
     groups: dict[tuple[int, int], list[int]] = {}
     for site in np.flatnonzero(covered.any(1)):
         steps = np.flatnonzero(covered[site])
@@ -142,14 +134,14 @@ def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int
 
 
 def _running(flags: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
-    """How many of the `width` steps from each step on are set: (sites, time - width + 1)."""
+    """The number of flags among the `width` steps from each step on: (sites, time - width + 1)."""
     total = np.concatenate([np.zeros((len(flags), 1), np.int64), flags.cumsum(1, dtype=np.int64)], axis=1)
     counted: NDArray[np.int64] = total[:, width:] - total[:, :-width]
     return counted
 
 
 def gather(data: Tensors, where: Windows, chosen: NDArray[np.int64], shift: int = 0) -> Batch:
-    """The chosen windows, moved by `shift` as far as each can, as one batch: one indexed read a tensor."""
+    """The chosen windows as one batch, each moved by `shift` within its slack; one read per tensor."""
     site = torch.from_numpy(where.site[chosen])
     first = torch.from_numpy(where.start[chosen] + shift % (where.slack[chosen] + 1))
     steps = first.unsqueeze(0) + torch.arange(where.length).unsqueeze(1)

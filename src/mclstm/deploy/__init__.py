@@ -1,1 +1,1 @@
-"""Finished runs of one model become one folder to give away: `mclstm pack`."""
+"""A trained model in operation: packed to be given away, and run on new data."""

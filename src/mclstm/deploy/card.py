@@ -5,41 +5,41 @@ from typing import Any
 
 import pandas as pd
 
-from mclstm.report.tables import markdown, safe
+from mclstm.report.markdown import markdown, safe
 
 __all__ = ["card"]
 
 CARD = """# {name}
 
 {members}: {model} with {cells} cells. It predicts {targets} in steps of {step}, as the mean of its members.
-The weights are safetensors files, one a member; everything else is in `model.json`.
+The weights are safetensors files, one per member. Everything else is in `model.json`.
 
 ## What it needs
 
 {inputs}
 
-Mass enters as it is; auxiliaries and attributes are standardised with the moments in `model.json`. Lowest and
-highest are those of all data it was trained and tested on. What is predicted need not be given.{season}
+Mass is not scaled. Auxiliaries and attributes are standardised with the moments in `model.json`. The lowest
+and highest values are those of the data for training and testing. Predicted columns may be absent.{computed}
 
 ## How to predict
 
     mclstm predict FOLDER --data DATA --out predictions.nc
 
-FOLDER is where this card lies; DATA is a CSV, netCDF or Parquet file, a folder of CSV files, or a folder in
-the layout of CAMELS-US, Caravan or NeuralHydrology. Other names and units are declared in a YAML file for
-`--columns`:
+FOLDER holds this card. DATA is a CSV, netCDF or Parquet file, a folder of CSV files, or a folder in the
+layout of CAMELS-US, Caravan or NeuralHydrology. If your names or units differ, state them in a YAML file and
+pass it with `--columns`:
 
-    columns: {{{example}: my_column}}  # the model's name: yours
+    columns: {{{example}: my_column}}  # the model's name: your name
     units: {{my_column: {unit}}}  # of your columns, where they differ from the table
 
-Attributes may come from a CSV with one row a site (`--attributes`). The result holds `simulated`, the lowest
-and highest member, and where the mass went.
+Attributes may come from a CSV with one row per site (`--attributes`). The result holds `simulated`, the
+lowest and the highest member, and the mass ledger.
 
 ## Training
 
 {sites} sites, {steps} steps from {first} to {last} (reader {reader}); the first file is `{source}`.
-Periods: {periods}. Loss {loss}, scheme {scheme}, windows of {length} steps; of every member the weights that
-were best in the validation period, or else the last. Made with {software}.
+Periods: {periods}. Loss {loss}, scheme {scheme}, windows of {length} steps. A member has the weights that
+were best in the validation period, or else the last ones. Made with {software}.
 
 Digest of the data (SHA-256 over sites, dates and values): `{sha256}`.
 
@@ -47,8 +47,8 @@ Digest of the data (SHA-256 over sites, dates and values): `{sha256}`.
 
 {scores}
 
-Test period {test}, {test_sites} sites: the median over sites, quartiles in brackets; of a member, the mean
-over members of each.
+Test period {test}, {test_sites} sites. Each cell is the median over sites with the quartiles in brackets. The
+column of a member shows the mean over members.
 
 ## Conservation certificate
 
@@ -56,38 +56,33 @@ over members of each.
 
 ## Limits of use
 
-- The stores begin as the model's start says, usually empty: do not use the first {warmup} steps of a
-  prediction, unless it goes on from a saved state (`--state-in`).
-- Beyond the ranges above, or with inputs of another origin (other weather products, attributes defined
-  otherwise), the scores above say nothing.
-- It was trained and scored at the same sites in different years: expect less of it at sites it never saw.
-{conserving}"""
+- The stores begin in the model's initial state, usually empty. Do not use the first {warmup} steps of a
+  prediction, unless it continues from a saved state (`--state-in`).
+- The scores above do not hold outside the ranges above, or for inputs from other sources (other weather
+  products, other definitions of attributes).
+- It was trained and tested at the same sites in different years. Expect lower scores at other sites.
+{limit}"""
 
-CERTIFICATE = """What flows in is stored or flows out: inflow + stored before = outflow + stored after. The
-residual of the worst site over the whole test period, relative to inflow and what was stored before, as it is
-in float32:
+CERTIFICATE = """Inflow is stored or flows out: inflow + stored before = outflow + stored after. The table
+shows the residual of the worst site over the whole test period in float32, divided by inflow + stored before:
 
 {table}
 
-The mean of members that conserve conserves: the residual in a prediction is that of the mean."""
-NONE = "None: this model does not conserve mass, what it predicts need not be mass it was given."
-BOUND = (
-    "- It cannot predict more mass than it is given: where its inputs miss mass, so does the prediction.\n"
-)
+The mean of members that conserve mass conserves mass: the residual of a prediction is the mean residual."""
+NO_CERTIFICATE = "None: this model does not conserve mass. Its predictions need not be mass that entered it."
+LIMIT = "- It cannot predict more mass than enters it: where the inputs miss mass, so does the prediction.\n"
 
-ROLES = {
-    "mass": "mass, conserved",
-    "aux": "auxiliary",
-    "static": "attribute of a site",
-    "target": "predicted",
-}
-STEPS = {"D": "a day", "h": "an hour"}  # others as pandas calls them
+ROLES = {"mass": "mass, conserved", "aux": "auxiliary", "static": "attribute", "target": "predicted"}
+STEPS = {"D": "a day", "h": "an hour"}  # other steps keep the name that pandas gives them
 KINDS = {"single": "a member", "ensemble": "the ensemble"}
 NAMES = {"nse": "NSE", "kge": "KGE", "beta-nse": "β-NSE", "alpha-nse": "α-NSE", "flv": "FLV", "fhv": "FHV"}
 
 
 def card(about: Mapping[str, Any]) -> str:
-    """Markdown: what it is, needs and predicts, how it was trained, how good it is, what it is not for."""
+    """The card in Markdown: inputs, how to predict, training, scores, conservation, limits.
+
+    about: the content of model.json
+    """
     config, data, test = about["config"], about["data"], about["test"]
     count, training, columns = len(about["members"]), config["training"], config["data"]
     conserving = about["conservation"]["conserving"]
@@ -98,7 +93,7 @@ def card(about: Mapping[str, Any]) -> str:
         cells=config["model"]["hidden_size"],
         targets=", ".join(f"{safe(name)} ({_unit(about, name)})" for name in columns["target"]),
         inputs=markdown(_inputs(about)),
-        season=_computed(columns),
+        computed=_computed(columns),
         example=safe(columns["mass"][0]),
         unit=_unit(about, columns["mass"][0]),
         step=STEPS.get(data["step"], data["step"]),
@@ -111,18 +106,18 @@ def card(about: Mapping[str, Any]) -> str:
         scores=markdown(_scores(test)),
         test=" to ".join(test["period"]),
         test_sites=test["sites"],
-        certificate=CERTIFICATE.format(table=markdown(_residuals(about))) if conserving else NONE,
+        certificate=CERTIFICATE.format(table=markdown(_residuals(about))) if conserving else NO_CERTIFICATE,
         warmup=training["warmup"] if training["scheme"] == "sequence" else training["length"] - 1,
-        conserving=BOUND if conserving else "",
+        limit=LIMIT if conserving else "",
     )
 
 
 def _computed(columns: Mapping[str, Any]) -> str:
-    """What need not be given, because it follows from the rest."""
+    """Sentences on the inputs that are computed from the others."""
     text = " The time of the year is computed from the dates." if columns["day_of_year"] else ""
     if columns.get("antecedent"):
         steps = ", ".join(map(str, columns["antecedent"]))
-        text += f" Means of mass and auxiliaries over {steps} steps are computed: give it so much before."
+        text += f" Means of mass and auxiliaries over {steps} steps are computed: begin that much earlier."
     if columns.get("pet") is None:
         return text
     latitude = columns["pet"]["latitude"]
@@ -132,18 +127,12 @@ def _computed(columns: Mapping[str, Any]) -> str:
 
 def _inputs(about: Mapping[str, Any]) -> pd.DataFrame:
     """Every column with its unit and range, in the order of the roles."""
-    variables = about["data"]["variables"]
-    return pd.DataFrame(
-        {
-            "column": name,
-            "unit": _unit(about, name),
-            "is": word,
-            "lowest": variables[name]["min"],
-            "highest": variables[name]["max"],
-        }
-        for role, word in ROLES.items()
-        for name in about["config"]["data"][role]
-    )
+    rows = []
+    for role, word in ROLES.items():
+        for name in about["config"]["data"][role]:
+            low, high = (about["data"]["variables"][name][key] for key in ("min", "max"))
+            rows.append((name, _unit(about, name), word, low, high))
+    return pd.DataFrame(rows, columns=["column", "unit", "is", "lowest", "highest"])
 
 
 def _unit(about: Mapping[str, Any], name: str) -> str:
@@ -158,14 +147,10 @@ def _scores(test: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
-def _spread(found: Mapping[str, float] | None) -> str:
-    if found is None:
-        return "–"
-    return f"{found['median']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
+def _spread(score: Mapping[str, float] | None) -> str:
+    return "–" if score is None else "{median:.3f} ({low:.3f} to {high:.3f})".format(**score)
 
 
 def _residuals(about: Mapping[str, Any]) -> pd.DataFrame:
-    residuals = about["conservation"]["residual"].items()
-    return pd.DataFrame(
-        {"member": seed, "largest relative residual": f"{value:.1e}"} for seed, value in residuals
-    )
+    residuals = {seed: f"{value:.1e}" for seed, value in about["conservation"]["residual"].items()}
+    return pd.DataFrame({"member": list(residuals), "largest relative residual": list(residuals.values())})

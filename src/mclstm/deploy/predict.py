@@ -1,8 +1,7 @@
-"""Prediction on new data: no observations needed, from a saved state if there is one."""
+"""Prediction on new data: without observations, from a saved state if there is one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,125 +10,111 @@ import xarray as xr
 
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
-from mclstm.deploy.new_data import Source, columns_of, series_for
-from mclstm.deploy.states import Saved, load_state, save_state, sites_of
-from mclstm.deploy.trained import Trained, opened, packs_in, require_one_ensemble
+from mclstm.deploy.new_data import Source, column_names, read_new_data
+from mclstm.deploy.saved_states import SavedStates, load_states, save_states, sites_of
+from mclstm.deploy.trained_model import TrainedModel, model_folders, open_model, require_one_ensemble
 from mclstm.errors import ConfigError
-from mclstm.evaluation.ensemble import together
+from mclstm.evaluation.ensemble import ensemble_mean
 from mclstm.evaluation.simulate import simulate
-from mclstm.from_config import counted
+from mclstm.from_config import clip_negative
 from mclstm.models.output import State
 
-__all__ = ["Predicted", "predict", "predicted"]
+__all__ = ["Prediction", "predict", "predict_unsaved"]
 
 
-class Predicted(NamedTuple):
-    """What a model says of new data, and a way to keep the stores as they are after it."""
+class Prediction(NamedTuple):
+    """Predictions for new data, and a function that saves the states after the last step."""
 
     predictions: xr.Dataset
-    keep_state: Callable[[Path], None]
+    save_states: Callable[[Path], None]
 
 
 def predict(
     path: Path, data: str | Source, state_in: Path | None = None, state_out: Path | None = None
 ) -> xr.Dataset:
-    """Run a trained model over all of `data`; with a saved state it goes on where that state was taken.
+    """Run a trained model over all of `data`, from the start or from a saved state.
 
-    path: a run, or a packed model, of which every member simulates and the mean is the prediction; or a
-    folder of packed models, whose members are one ensemble.
-    Two halves equal one whole: predicting a first file with `state_out` and the next with `state_in` gives
-    the numbers of predicting both as one. Without a state the stores begin as the model's start says.
+    path: a run; a packed model, whose members are averaged; or a folder of packed models, which form one
+    ensemble. Predicting one file with `state_out` and the next with `state_in` gives the same numbers as
+    predicting both as one file.
     """
-    found = predicted(path, data, state_in, keeps=state_out is not None)
+    result = predict_unsaved(path, data, state_in, saves=state_out is not None)
     if state_out is not None:
-        found.keep_state(state_out)
-    return found.predictions
+        result.save_states(state_out)
+    return result.predictions
 
 
-def predicted(
-    path: Path, data: str | Source, state_in: Path | None = None, *, keeps: bool = False
-) -> Predicted:
-    """As `predict`, with the state still to be kept: after the predictions are safe, not before.
+def predict_unsaved(
+    path: Path, data: str | Source, state_in: Path | None = None, *, saves: bool = False
+) -> Prediction:
+    """As `predict`, but the caller saves the states: after the predictions are written, not before.
 
-    keeps: whether it will be, which not every model can
+    saves: whether the caller will; models that cannot continue from a state are then refused
     """
     source = data if isinstance(data, Source) else Source(data)
-    kinds = {folder: opened(folder) for folder in packs_in(path)}
-    if keeps or state_in is not None:
-        _require_states(path, list(kinds.values()))
-    if len(kinds) > 1:
-        return Predicted(_of_several(kinds, source), lambda _: _require_states(path, list(kinds.values())))
-    return _of_one(next(iter(kinds.values())), source, state_in)
+    models = {folder: open_model(folder) for folder in model_folders(path)}
+    require_states = partial(_require_states, path, list(models.values()))
+    if saves or state_in is not None:
+        require_states()
+    if len(models) == 1:
+        return _predict_one(next(iter(models.values())), source, state_in)
+    require_one_ensemble(models)
+    names = [name for model in models.values() for name in column_names(model)]
+    members = (
+        member
+        for model in models.values()
+        for member in _simulate_members(model, *_prepare(model, source, names), None, {}, cells=False)
+    )
+    return Prediction(ensemble_mean(members), lambda _: require_states())
 
 
-def _of_several(kinds: Mapping[Path, Trained], source: Source) -> xr.Dataset:
-    """What several models say together: the mean of all their members."""
-    require_one_ensemble(kinds)
-    names = [name for trained in kinds.values() for name in columns_of(trained)]
-    each = (_alone(trained, source, names) for trained in kinds.values())
-    return together(chain.from_iterable(each))
-
-
-def _of_one(trained: Trained, source: Source, state_in: Path | None) -> Predicted:
-    """What the members of one model say, from a saved state if there is one."""
-    series, prepared = _prepared(trained, source)
-    step = trained.step or series.attrs["step"]  # a single row has none of its own
-    sites = sites_of(series, prepared.covered)
-    before = None if state_in is None else load_state(state_in, trained, sites, step)
+def _predict_one(model: TrainedModel, source: Source, state_in: Path | None) -> Prediction:
+    series, data = _prepare(model, source)
+    step = model.step or series.attrs["step"]  # a single row has no step
+    sites = sites_of(series, data.covered)
+    before = None if state_in is None else load_states(state_in, model, sites, step)
     after: dict[str, State] = {}
-    alone = len(trained.members) == 1
-    predictions = together(_each(trained, prepared, series, before, after, cells=alone))
+    alone = len(model.members) == 1
+    predictions = ensemble_mean(_simulate_members(model, series, data, before, after, cells=alone))
     dates = [None] * len(sites) if before is None else before.dates
     dates = [date if site.last is None else site.last for site, date in zip(sites, dates, strict=True)]
-    keep = partial(
-        save_state,
-        model_hash=trained.model_hash,
-        saved=Saved(after, dates),
-        sites=[site.name for site in sites],
-        step=step,
-    )
-    return Predicted(predictions, keep)
+    states, names = SavedStates(after, dates), [site.name for site in sites]
+    save = partial(save_states, model_hash=model.model_hash, states=states, sites=names, step=step)
+    return Prediction(predictions, save)
 
 
-def _require_states(path: Path, kinds: list[Trained]) -> None:
-    """Refuse states of what cannot go on from one."""
-    if len(kinds) > 1:
+def _require_states(path: Path, models: list[TrainedModel]) -> None:
+    """Refuse models that cannot continue from a saved state."""
+    if len(models) > 1:
+        raise ConfigError(f"{path} holds several models, which have no common file of states. Choose one.")
+    if models[0].config.data.antecedent:
         raise ConfigError(
-            f"{path} holds several models, which have no common file of states. Take one of them."
-        )
-    if kinds[0].config.data.antecedent:
-        raise ConfigError(
-            f"{path} sees means of what came before (data.antecedent), which a saved state does not hold. "
+            f"{path} sees means of earlier steps (data.antecedent), which a saved state does not hold. "
             "Leave the state out and give it the whole record."
         )
 
 
-def _alone(trained: Trained, source: Source, names: list[str]) -> Iterator[xr.Dataset]:
-    """The members of one of several models; names: the columns that any of them knows."""
-    series, prepared = _prepared(trained, source, names)
-    yield from _each(trained, prepared, series, None, {}, cells=False)
+def _prepare(model: TrainedModel, source: Source, names: Sequence[str] = ()) -> tuple[xr.Dataset, Tensors]:
+    """New data as a series and as tensors; names: columns of the other models of the ensemble."""
+    series = read_new_data(model, source, names)
+    require_step(series, model.step, source.path)
+    return series, tensors(series, model.moments, torch.float32)
 
 
-def _prepared(trained: Trained, source: Source, names: Sequence[str] = ()) -> tuple[xr.Dataset, Tensors]:
-    series = series_for(trained, source, names)
-    require_step(series, trained.step, source.path)
-    return series, tensors(series, trained.moments, torch.float32)
-
-
-def _each(
-    trained: Trained,
-    prepared: Tensors,
+def _simulate_members(
+    trained: TrainedModel,
     series: xr.Dataset,
-    before: Saved | None,
+    data: Tensors,
+    before: SavedStates | None,
     after: dict[str, State],
     *,
     cells: bool,
 ) -> Iterator[xr.Dataset]:
-    """The members' simulations one by one, for many would fill the memory; their states go into `after`."""
+    """The members' simulations, one at a time to save memory; their last states go into `after`."""
     for name, model in trained.members.items():
-        done = simulate(
-            model, prepared, series, (0, series.sizes["time"]), warmup=0,
+        result = simulate(
+            model, data, series, (0, series.sizes["time"]), warmup=0,
             state=None if before is None else before.states[name], target_units=trained.units, cells=cells,
         )  # fmt: skip
-        after[name] = done.state
-        yield counted(trained.config, done.predictions)
+        after[name] = result.state
+        yield clip_negative(trained.config, result.predictions)

@@ -3,49 +3,62 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
 
-from mclstm.evaluation.statistics import wilcoxon_test
+from mclstm.evaluation.metrics import valid_pairs
 
-__all__ = ["COMPARED", "PERFECT", "Scored", "Summary", "distances", "pairwise_tests", "summary"]
+__all__ = [
+    "COMPARED", "PERFECT", "Alternative", "ModelScores", "Significance", "Summary", "distances",
+    "pairwise_tests", "summary", "wilcoxon_test",
+]  # fmt: skip
 
-# What a model without error would score; a value's distance from it says how good the value is.
+# The score of a perfect model. The distance from it says how good a score is.
 PERFECT = {"nse": 1.0, "beta-nse": 0.0, "flv": 0.0, "fhv": 0.0, "kge": 1.0, "alpha-nse": 1.0}
 COMPARED = tuple(PERFECT)  # the paper's four in its order, then two more
+Alternative = Literal["two-sided", "less", "greater"]
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A model's scores: one frame a seed, or a single one of an ensemble or of a model without seeds."""
+class ModelScores:
+    """The scores of a model: one frame per seed; an ensemble or a model without seeds has one frame."""
 
     name: str
     frames: tuple[pd.DataFrame, ...]  # index: sites; columns: metrics
-    conserving: bool | None = None  # None where nobody said
-    members: int = 1  # whose simulations were averaged before scoring
+    conserving: bool | None = None  # None where it is not known
+    members: int = 1  # how many simulations were averaged before scoring
 
 
 class Summary(NamedTuple):
-    """One cell of a table, in the words of the result files."""
+    """One cell of a table, with the keys of the result files."""
 
     n: int  # seeds or members, never sites
     value: float
     low: float
     high: float
-    values: list[float]  # one a seed, or one a site in the order of the sites' names
+    values: list[float]  # one per seed; or one per site, sorted by the name of the site
 
 
-def summary(model: Scored, metric: str) -> Summary | None:
-    """The median over sites with both quartiles; of several seeds the mean of their medians -+ deviation.
+class Significance(NamedTuple):
+    """A test's statistic and the probability of one at least as extreme if there were no difference."""
 
-    None where the model has no such score. The deviation is divided by n - 1.
+    statistic: float
+    p: float
+
+
+def summary(model: ModelScores, metric: str) -> Summary | None:
+    """The median over sites with both quartiles; for several seeds, mean and deviation of their medians.
+
+    None where the model has no such score. The deviation divides by n - 1; low, high = mean -+ deviation.
 
     >>> one = pd.DataFrame({"nse": [0.25, 0.75, 0.5]}, index=["a", "b", "c"])
-    >>> summary(Scored("sac-sma", (one,)), "nse")
+    >>> summary(ModelScores("sac-sma", (one,)), "nse")
     Summary(n=1, value=0.5, low=0.375, high=0.625, values=[0.25, 0.75, 0.5])
-    >>> summary(Scored("mclstm", (one, one + 0.5)), "nse").value
+    >>> summary(ModelScores("mclstm", (one, one + 0.5)), "nse").value
     0.75
     """
     known = [_known(frame, metric) for frame in model.frames]
@@ -53,8 +66,8 @@ def summary(model: Scored, metric: str) -> Summary | None:
         return None
     if len(known) == 1:
         low, value, high = (float(v) for v in np.quantile(known[0], [0.25, 0.5, 0.75]))
-        every = model.frames[0].sort_index()[metric]
-        return Summary(model.members, value, low, high, [float(v) for v in every])
+        values = [float(v) for v in model.frames[0].sort_index()[metric]]
+        return Summary(model.members, value, low, high, values)
     medians = [float(np.median(column)) for column in known]
     mean, deviation = float(np.mean(medians)), float(np.std(medians, ddof=1))
     return Summary(len(medians), mean, mean - deviation, mean + deviation, medians)
@@ -66,17 +79,16 @@ def _known(frame: pd.DataFrame, metric: str) -> np.ndarray:
 
 
 def distances(frame: pd.DataFrame, metric: str) -> pd.Series:
-    """|value - perfect value| by site: what "better" means for every metric alike."""
+    """|score - perfect score| by site: smaller is better, for every metric."""
     return (frame[metric] - PERFECT[metric]).abs()
 
 
-def pairwise_tests(models: Sequence[Scored]) -> pd.DataFrame:
-    """Wilcoxon's signed-rank test, two-sided, paired by site, of every metric and pair of models.
+def pairwise_tests(models: Sequence[ModelScores]) -> pd.DataFrame:
+    """Wilcoxon's signed-rank test for every metric and pair of models, two-sided and paired by site.
 
-    `p` compares the distances from the perfect value. `p better` and `p worse` are the same test with its
-    direction, min(1, 2 p one-sided): the smaller of them is `p`, the other near 1. `p values` compares the
-    values themselves, which may differ while both are equally wrong. Models with several seeds are left out:
-    their ensemble stands for them.
+    `p` compares the distances from the perfect score. `p better` and `p worse` give it a direction,
+    min(1, 2 p one-sided): the smaller one is `p`. `p values` compares the scores themselves, which may differ
+    while both models are equally wrong. Models with several seeds are left out; their ensemble is compared.
     """
     single = [model for model in models if len(model.frames) == 1]
     rows = []
@@ -86,7 +98,7 @@ def pairwise_tests(models: Sequence[Scored]) -> pd.DataFrame:
     return pd.DataFrame([row for row in rows if row["sites"]])
 
 
-def _test(first: Scored, second: Scored, metric: str) -> dict[str, object]:
+def _test(first: ModelScores, second: ModelScores, metric: str) -> dict[str, object]:
     a, b = first.frames[0][[metric]].align(second.frames[0][[metric]], join="inner")
     both = np.isfinite(a[metric]) & np.isfinite(b[metric])
     a, b = a[both], b[both]
@@ -95,3 +107,20 @@ def _test(first: Scored, second: Scored, metric: str) -> dict[str, object]:
     better, worse = (min(1.0, 2 * wilcoxon_test(x, y, way).p) for way in ("less", "greater"))
     raw = wilcoxon_test(a[metric].to_numpy(), b[metric].to_numpy()).p
     return about | {"p": min(better, worse), "p better": better, "p worse": worse, "p values": raw}
+
+
+def wilcoxon_test(
+    first: ArrayLike, second: ArrayLike, alternative: Alternative = "two-sided"
+) -> Significance:
+    """Wilcoxon's signed-rank test of paired values (N,); "less" asks whether `first` is smaller.
+
+    Pairs with a NaN are dropped. Where all pairs are equal, p = 1.
+
+    >>> wilcoxon_test([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 4.0, 6.0, 8.0, 10.0], "less").p
+    0.03125
+    """
+    a, b = valid_pairs(first, second)
+    if np.array_equal(a, b):
+        return Significance(0.0, 1.0)
+    result = stats.wilcoxon(a, b, alternative=alternative)
+    return Significance(float(result.statistic), float(result.pvalue))

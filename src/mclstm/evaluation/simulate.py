@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from mclstm.data.series import covered
 from mclstm.data.windows import Tensors, span, spans
 from mclstm.errors import DataError
-from mclstm.evaluation.predictions import dataset, measured
+from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
 from mclstm.models.output import Output, State
 
 __all__ = ["Simulation", "require_periods", "simulate"]
 
-SITES = 64  # run side by side: bounds the memory, and the result only where samples see each other
+SITES = 64  # at most so many run together, to bound the memory; with state_norm="batch" it changes the result
 
 
 class Simulation(NamedTuple):
@@ -27,8 +27,8 @@ class Simulation(NamedTuple):
     state: State  # each (sites, ...)
 
 
-class Run(NamedTuple):
-    """Sites that cover the same steps, run together."""
+class SiteBatch(NamedTuple):
+    """Sites that have inputs at the same steps, run together."""
 
     sites: NDArray[np.int64]
     first: int
@@ -46,35 +46,36 @@ def simulate(
     stores: bool = True,
     cells: bool = True,
 ) -> Simulation:
-    """Run every site from `warmup` steps before the period, or from a given state at its first step.
+    """Run every site from `warmup` steps before the period, or from `state` at its first step.
 
-    Without `stores` only what flowed out at the targets is kept: of many sites, cells are most of the memory.
+    Without `stores` only the targets are kept: with many sites, the cells take most of the memory.
     Without `cells` the storage of a site is one number, the total.
-    Steps at which a site has no inputs stay NaN; a site that has none at all keeps the state it had.
+    Steps where a site has no inputs are NaN; a site without any inputs keeps its state.
     """
     _require_covered(data.covered, series, period, "the period")
     start = period[0] if state is not None else max(0, period[0] - warmup)
     collected: dict[str, NDArray[np.float64]] = {}
     final: State = {} if state is None else {name: value.clone() for name, value in state.items()}
     model.train(False)
-    for run in _runs(data.covered, start, period[1]):
-        rows = torch.from_numpy(run.sites)
+    for batch in _batches(data.covered, start, period[1]):
+        rows = torch.from_numpy(batch.sites)
         before = None if state is None else {name: value[rows] for name, value in state.items()}
-        output = _forward(model, data, rows, run, before)
-        for name, values in measured(model, output, stores, cells).items():
+        output = _forward(model, data, rows, slice(batch.first, batch.after), before)
+        for name, values in output_series(model, output, stores, cells).items():
             shape = (len(data.x), period[1] - start, *values.shape[2:])
             into = collected.setdefault(name, np.full(shape, np.nan))
-            into[run.sites, run.first - start : run.after - start] = values.transpose(0, 1).numpy()
+            into[batch.sites, batch.first - start : batch.after - start] = values.transpose(0, 1).numpy()
         for name, value in output.state.items():
             if name not in final:
                 final[name] = _initial(name, output, len(data.x))
             final[name][rows] = value
-    inside = {name: values[:, period[0] - start :] for name, values in collected.items()}
-    return Simulation(dataset(model, inside, series.isel(time=slice(*period)), target_units), final)
+    arrays = {name: array[:, period[0] - start :] for name, array in collected.items()}
+    inside = series.isel(time=slice(*period))
+    return Simulation(prediction_dataset(model, arrays, inside, target_units), final)
 
 
 def require_periods(series: xr.Dataset, periods: Mapping[str, tuple[str, str] | None]) -> None:
-    """Refuse a period, first and last date by name, in which no site has its inputs."""
+    """Refuse a period (first date, last date) in which no site has its inputs; periods by name."""
     inside = covered(series).to_numpy()
     for name, period in periods.items():
         if period is not None:
@@ -93,23 +94,22 @@ def _require_covered(
 
 
 def _initial(name: str, output: Output, sites: int) -> Tensor:
-    """What a model started without a state had before its first step: only stores may be full."""
+    """The state (sites, ...) before the first step of a model that began without one; cells may be full."""
     value = output.state[name]
     if name == "cells" and output.c is not None:
         return output.c[0, :1].expand(sites, -1).clone()
     return value.new_zeros(sites, *value.shape[1:])
 
 
-def _runs(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[Run]:
-    """Sites grouped by the steps they cover, at most SITES together."""
+def _batches(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[SiteBatch]:
+    """Sites grouped by the steps they cover, at most SITES per batch; covered (sites, time)."""
     for first, last, sites in spans(covered[:, start:after]):
         for at in range(0, len(sites), SITES):
-            yield Run(sites[at : at + SITES], start + first, start + last)
+            yield SiteBatch(sites[at : at + SITES], start + first, start + last)
 
 
 @torch.no_grad()
-def _forward(model: nn.Module, data: Tensors, rows: Tensor, run: Run, before: State | None) -> Output:
-    steps = slice(run.first, run.after)
+def _forward(model: nn.Module, data: Tensors, rows: Tensor, steps: slice, before: State | None) -> Output:
     x, a = (value[rows, steps].transpose(0, 1).contiguous() for value in (data.x, data.a))
     output: Output = model(x, a, data.static[rows], before)
     return output

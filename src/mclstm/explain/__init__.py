@@ -1,1 +1,1 @@
-"""Where the mass went: balances over years, and what the stores stand for."""
+"""Where the mass went: balances per year, annual cycles, and cells that hold snow."""

@@ -1,1 +1,1 @@
-"""Lists of jobs that checkpoint, resume and are kept when finished, through any executor."""
+"""Lists of jobs that save checkpoints, resume, and run only once, through any executor."""

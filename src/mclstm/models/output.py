@@ -1,4 +1,4 @@
-"""What every model takes and gives, so that one training loop and one evaluation serve all of them."""
+"""What every model takes and returns, so that one training loop and one evaluation serve all of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from torch import Tensor
 
 __all__ = ["Moments", "Output", "Sizes", "State", "scale_of"]
 
-# What a model remembers between two calls, by name, each (B, ...): two halves of a sequence equal one whole.
+# What a model keeps between two calls, by name, each (B, ...): two halves of a sequence equal the whole.
 State = dict[str, Tensor]
 
 
@@ -30,19 +30,19 @@ class Moments(NamedTuple):
 
 
 def scale_of(
-    found: Mapping[str, tuple[float, float]], mass: Sequence[str], targets: Sequence[str]
+    moments: Mapping[str, tuple[float, float]], mass: Sequence[str], targets: Sequence[str]
 ) -> Moments:
-    """The moments a model needs, from (mean, deviation) by name.
+    """The moments that a model needs, from (mean, deviation) by name.
 
     >>> scale_of({"rain": (1.0, 2.0), "flow": (3.0, 4.0)}, ["rain"], ["flow"]).target_std
     [4.0]
     """
-    columns = [[found[name][part] for name in group] for group in (mass, targets) for part in (0, 1)]
+    columns = [[moments[name][part] for name in group] for group in (mass, targets) for part in (0, 1)]
     return Moments(*columns)
 
 
 class Output(NamedTuple):
-    """One run of a model; targets come first among the outlets; without stores h, c and x are None."""
+    """One run of a model. Targets are the first outlets; h, c and x are None for models without stores."""
 
     y: Tensor  # (T, B, outlets)
     state: State

@@ -1,1 +1,1 @@
-"""Modules: the layer, its cell, the feed-forward forms, heads and the parts they are combined with."""
+"""Modules: the layer, its cell, the feed-forward forms, the heads, and parts for hydrology."""

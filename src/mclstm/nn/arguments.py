@@ -1,25 +1,19 @@
-"""What a constructor accepts, and the one sentence said about anything else."""
+"""What every module asks of its arguments, and the one sentence it says about anything else.
+
+First the options of constructors, then the tensors of calls.
+"""
 
 import math
+import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
-from mclstm.nn.values import has_values, require_tensor
-
-__all__ = [
-    "one_of",
-    "require_dtype",
-    "require_initial",
-    "require_mask",
-    "require_names",
-    "require_number",
-    "require_size",
-    "require_stay",
-    "some_of",
-]
+from mclstm.errors import NotFiniteError
 
 
 def require_size(name: str, size: int, least: int) -> None:
@@ -36,19 +30,19 @@ def one_of(name: str, value: object, known: Iterable[str]) -> str:
 def some_of(name: str, values: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(values, Iterable):
         raise ValueError(f"{name} is {values!r}; give any of {', '.join(known)}, as a tuple.")
-    given = (values,) if isinstance(values, str) else tuple(values)
-    for value in given:
+    chosen = (values,) if isinstance(values, str) else tuple(values)
+    for value in chosen:
         one_of(name, value, known)
-    return tuple(value for value in known if value in given)
+    return tuple(value for value in known if value in chosen)
 
 
 def require_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ValueError(f"{name} is {names!r}; give a tuple of names, such as ({names!r},).")
-    given = tuple(names)
-    if not given or len(set(given)) < len(given):
-        raise ValueError(f"{name} is {given!r}; give at least one name, and each once.")
-    return given
+    names = tuple(names)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{name} is {names!r}; give at least one name, and each once.")
+    return names
 
 
 def is_number(value: object) -> bool:
@@ -99,3 +93,85 @@ def require_mask(mask: Tensor, hidden_size: int, must_stay: bool) -> Tensor:
     if must_stay and not bool(mask.diagonal().all()):
         raise ValueError("mask forbids staying, which is all that redistribution='identity' does; drop one.")
     return mask
+
+
+def require_tensor(name: str, value: object) -> None:
+    """Refuse arrays and lists: only a tensor has a device and a dtype that can be checked."""
+    if not isinstance(value, Tensor):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        raise ValueError(f"{name} is a {kind}; give a torch tensor, such as torch.as_tensor({name}).")
+
+
+def require_width(name: str, value: Tensor, size: int) -> None:
+    """Refuse a tensor that is not (..., size)."""
+    require_tensor(name, value)
+    if value.dim() == 0 or value.shape[-1] != size:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected (..., {size}).")
+
+
+def like_weights(name: str, value: Tensor, weight: Tensor) -> Tensor:
+    """The value, if it has the device and dtype of the weights; under autocast it is converted."""
+    if weight.dtype not in (torch.float32, torch.float64):
+        raise ValueError(
+            f"The layer's weights are {weight.dtype}, in which mass cannot be kept; call layer.float() and "
+            "use autocast around it."
+        )
+    if value.device != weight.device:
+        raise ValueError(
+            f"{name} is on {value.device}, the layer on {weight.device}; call {name}.to('{weight.device}')."
+        )
+    if value.dtype == weight.dtype:
+        return value
+    if torch.is_autocast_enabled(value.device.type) and value.is_floating_point():
+        return value.to(weight.dtype)
+    raise ValueError(
+        f"{name} is {value.dtype}, the layer {weight.dtype}; convert one of them, "
+        f"such as {name}.to({weight.dtype})."
+    )
+
+
+def has_values(value: Tensor) -> bool:
+    """Whether a tensor holds numbers: meta and fake tensors do not.
+
+    >>> has_values(torch.ones(2)), has_values(torch.ones(2, device="meta"))
+    (True, False)
+    """
+    return not (value.is_meta or isinstance(value, FakeTensor))
+
+
+def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: bool) -> None:
+    """Refuse values that are not finite, or negative where they must not be, and name the first of them.
+
+    places: the names of the dimensions; a tensor of fewer dimensions has the last ones.
+    """
+    if not has_values(value) or torch.compiler.is_compiling() or value.numel() == 0:
+        return
+    least, most = torch.aminmax(_as_stored(value))  # one pass over the values; NaN comes through
+    if most.item() < torch.inf and least.item() >= (-sys.float_info.max if negative else 0.0):
+        return
+    bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
+    place = tuple(bad.nonzero()[0].tolist())
+    named = ", ".join(f"{label} {at}" for label, at in zip(places[-len(place) :], place, strict=True))
+    remedy = "replace missing values before the layer" + (
+        "" if negative else ", and pass allow_negative_mass=True if negative amounts are meant"
+    )
+    expected = "finite" if negative else "finite and >= 0"
+    raise NotFiniteError(f"{name} is {value[place].item()} at {named}; it must be {expected}: {remedy}.")
+
+
+def _as_stored(value: Tensor) -> Tensor:
+    """The same values in the order of memory, expanded ones once: a view, nothing is copied."""
+    value = value.detach() if value.requires_grad else value
+    if value.is_contiguous():
+        return value
+    for dim in range(value.dim() - 1, -1, -1):
+        value = value.select(dim, 0) if value.stride(dim) == 0 else value
+    strides = value.stride()
+    return value.permute(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Autocast off: gates normalised in half precision would lose a thousandth of the mass per step."""
+    if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

@@ -1,13 +1,13 @@
-"""MCLSTMCell: one step, for loops of one's own."""
+"""MCLSTMCell computes one step, for loops of your own."""
 
 from typing import Unpack
 
-import torch
 from torch import Tensor, nn
 
+from mclstm.nn.arguments import full_precision, require_tensor
 from mclstm.nn.door import arrange
-from mclstm.nn.gates import GateOptions, Gates
-from mclstm.nn.values import full_precision, require_tensor
+from mclstm.nn.gates import GateOptions
+from mclstm.nn.layer import MCLSTM
 from mclstm.ops import reference
 
 __all__ = ["MCLSTMCell"]
@@ -16,9 +16,10 @@ __all__ = ["MCLSTMCell"]
 class MCLSTMCell(nn.Module):
     """One step of an MC-LSTM: h = o * (c R + x i), and what remains is the new state.
 
-    Takes the sizes and keywords of `MCLSTM` (but members, backend and batch_first), and its weights:
-    `cell.load_state_dict(layer.state_dict())` works both ways.
+    Takes the sizes and keywords of `MCLSTM`, except members, backend and batch_first. Cell and layer have the
+    same weights: `cell.load_state_dict(layer.state_dict())` works both ways.
 
+    >>> import torch
     >>> cell = MCLSTMCell(1, 0, 3)
     >>> h, c = cell(torch.ones(2, 1))
     >>> h, c = cell(torch.ones(2, 1), c=c)
@@ -34,10 +35,8 @@ class MCLSTMCell(nn.Module):
             raise ValueError("MCLSTMCell has no members; use MCLSTM, whose `members` run together.")
         unknown = sorted(set(options) - GateOptions.__annotations__.keys())
         if unknown:
-            raise TypeError(
-                f"MCLSTMCell has no keyword {unknown[0]!r}; MCLSTM may have, which takes sequences."
-            )
-        self.gates = Gates(mass_size, aux_size, hidden_size, **options)
+            raise TypeError(f"MCLSTMCell has no keyword {unknown[0]!r}; MCLSTM, for sequences, may have it.")
+        self.gates = MCLSTM(mass_size, aux_size, hidden_size, **options).gates
 
     @property
     def conserving(self) -> bool:
@@ -46,11 +45,11 @@ class MCLSTMCell(nn.Module):
 
     @property
     def batch_independent(self) -> bool:
-        """Whether a sample's result is its own business; False only for `state_norm="batch"`."""
+        """Whether a sample's result does not depend on its batch; False only for `state_norm="batch"`."""
         return self.gates.form.state_norm == "sample"
 
     def reset_parameters(self) -> None:
-        """Start again, as the constructor did."""
+        """Initialise again, as the constructor did."""
         self.gates.reset_parameters()
 
     def forward(
@@ -65,19 +64,18 @@ class MCLSTMCell(nn.Module):
 
         Without c a sequence starts, as without c0 in `MCLSTM`: from the initial state of the options.
         """
-        for name, value, size in (("x", x, self.gates.mass_size), ("a", a, self.gates.aux_size)):
-            if value is not None:
-                require_tensor(name, value)
-                if value.dim() not in (1, 2):
-                    raise ValueError(
-                        f"{name} has shape {tuple(value.shape)}, expected (B, {size}), one step."
-                    )
-        if c is None:
-            self.gates.start()
-        x, a = (None if value is None else value.unsqueeze(0) for value in (x, a))
-        given = arrange(self.gates, x, a, c, static, None, batch_first=False)
-        weights = reference.column_major(self.gates.weights())
-        with full_precision(given.x.device):
-            a = torch.cat([given.a[0], given.s], dim=-1)
-            now = reference.step(given.x[0], a, given.c0, weights, self.gates.form)
-        return given.layout.state(now.h), given.layout.state(now.c)
+        x, a = one_step("x", x, self.gates.mass_size), one_step("a", a, self.gates.aux_size)
+        problem, layout = arrange(self.gates, x, a, c, static)
+        with full_precision(problem.x.device):
+            now = next(reference.steps(problem))
+        return layout.state(now.h), layout.state(now.c)
+
+
+def one_step(name: str, value: Tensor | None, size: int) -> Tensor | None:
+    """A sequence of one step: (B, N) -> (1, B, N), (N,) -> (1, N)."""
+    if value is None:
+        return None
+    require_tensor(name, value)
+    if value.dim() not in (1, 2):
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected (B, {size}), one step.")
+    return value.unsqueeze(0)

@@ -1,7 +1,4 @@
-"""The door of a layer: inputs as people have them in, checked tensors (T, B, ...) out, and back again.
-
-With members everything behind the door leads with E; what is shared is expanded along it, not copied.
-"""
+"""The door of a layer: from inputs as callers have them to a checked `Problem`, and back to their layout."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,16 +6,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import like_weights, require_tensor, require_values
 from mclstm.nn.gates import Gates
-from mclstm.nn.values import like_weights, require_tensor, require_values
+from mclstm.ops.problem import Problem
 
-__all__ = ["Arranged", "Layout", "arrange"]
+__all__ = ["Layout", "arrange"]
 
 STEPS = ("member", "step", "sample", "input")
 
 
 class Layout(NamedTuple):
-    """How the caller's tensors lie, so that results are handed back the same way."""
+    """How the caller's tensors lie, so that results are returned the same way."""
 
     batch_first: bool
     unbatched: bool
@@ -31,36 +29,20 @@ class Layout(NamedTuple):
         return value.transpose(-3, -2) if self.batch_first else value
 
     def outward(self, value: Tensor) -> Tensor:
-        """(T, B, ...), or (E, T, B, ...) with members -> as `inward` found it."""
+        """(T, B, ...), or (E, T, B, ...) with members -> as the caller's tensors lie."""
         if self.unbatched:
             return value.squeeze(1)
         time = 0 if self.members is None else 1
         return value.transpose(time, time + 1) if self.batch_first else value
 
     def led(self, value: Tensor, dims: int) -> Tensor:
-        """With members, what is shared (of `dims` dimensions) seen by each of them, nothing copied."""
+        """With members, a shared tensor of `dims` dimensions is expanded along E, not copied."""
         shared = self.members is not None and value.dim() == dims
         return value.expand(self.members, *value.shape) if shared else value  # type: ignore[arg-type]
 
     def state(self, value: Tensor) -> Tensor:
-        """(B, ...) -> (...) where the caller gave no batch."""
+        """(B, ...) -> (...) where the caller's tensors have no batch."""
         return value.squeeze(0) if self.unbatched else value
-
-
-class Arranged(NamedTuple):
-    """Inputs ready for `ops`, padding emptied; with members all but `valid` lead with E."""
-
-    x: Tensor  # (T, B, M)
-    a: Tensor  # (T, B, A)
-    s: Tensor  # (B, S)
-    c0: Tensor  # (B, K)
-    valid: Tensor | None  # (T, B) bool
-    layout: Layout
-
-    def member(self, e: int) -> "Arranged":
-        """What one member sees."""
-        x, a, s, c0 = (value[e] for value in self[:4])
-        return Arranged(x, a, s, c0, self.valid, self.layout._replace(members=None))
 
 
 def arrange(
@@ -68,26 +50,29 @@ def arrange(
     x: Tensor | None,  # (T, B, M)
     a: Tensor | None,  # (T, B, A)
     c0: Tensor | None,  # (B, K)
-    static: Tensor | None,  # (B, S)
-    lengths: Tensor | Sequence[int] | None,  # (B,)
-    batch_first: bool,
-) -> Arranged:
-    """Check every input, bring it to (T, B, ...), and say in one sentence what is wrong otherwise.
+    static: Tensor | None = None,  # (B, S)
+    lengths: Tensor | Sequence[int] | None = None,  # (B,)
+    batch_first: bool = False,
+) -> tuple[Problem, Layout]:
+    """Check every input, bring it to (T, B, ...) with padding set to zero, and add the weights.
 
-    With members all inputs but `lengths` may lead with E; those that do not are shared.
+    With members all inputs but `lengths` may lead with E; those that do not are shared. Without c0 the
+    sequence starts from the initial state of the gates, and a hypernetwork is reset.
     """
     for name, value in (("x", x), ("a", a), ("c0", c0), ("static", static)):
         if value is not None:
             require_tensor(name, value)
-    given = x if x is not None else a
-    if given is None:
+    timed = x if x is not None else a
+    if timed is None:
         raise ValueError("Neither x nor a is given; give one of them, so that the number of steps is known.")
-    layout = Layout(batch_first, given.dim() == 2 and gates.members is None, gates.members)
+    layout = Layout(batch_first, timed.dim() == 2 and gates.members is None, gates.members)
     x = None if x is None else _inside("x", x, gates.mass_size, layout, gates)
     a = None if a is None else _inside("a", a, gates.aux_size, layout, gates)
     steps, batch = (x if x is not None else a).shape[-3:-1]  # type: ignore[union-attr]
     x = gates.b_o.new_zeros(steps, batch, gates.mass_size) if x is None else x
-    a = _absent_aux(gates, steps, batch) if a is None else a
+    if a is None and gates.aux_size:
+        raise ValueError(f"a is missing; the layer was built for {gates.aux_size} auxiliary inputs per step.")
+    a = gates.b_o.new_zeros(steps, batch, 0) if a is None else a
     if a.shape[-3:-1] != x.shape[-3:-1]:
         raise ValueError(
             f"x has {steps} steps of {batch} samples and a has {a.shape[-3]} of {a.shape[-2]}; "
@@ -102,68 +87,65 @@ def arrange(
     require_values("static", s, ("member", "sample", "input"), negative=True)
     c0 = _first_state(c0, gates, batch, layout)
     x, a, s, c0 = layout.led(x, 3), layout.led(a, 3), layout.led(s, 2), layout.led(c0, 2)
-    return Arranged(x, a, s, c0, valid, layout)
+    return Problem(x, a, s, c0, valid, gates.weights(), gates.form), layout
 
 
 def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -> Tensor:
     each = layout.members is not None and value.dim() == 4
     wanted_dim = 2 if layout.unbatched else 4 if each else 3
     if value.dim() != wanted_dim or value.shape[-1] != size or (each and len(value) != layout.members):
-        dims = "(T, {0})" if layout.unbatched else "(B, T, {0})" if layout.batch_first else "(T, B, {0})"
-        expected = dims.format(size)
-        more = (
-            "" if layout.members is None else f", shared by all members, or ({layout.members}, {expected[1:]}"
-        )
+        dims = "T, " if layout.unbatched else "B, T, " if layout.batch_first else "T, B, "
+        shared = f", shared by all members, or ({layout.members}, {dims}{size})"
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}, expected {expected}{more}; "
+            f"{name} has shape {tuple(value.shape)}, expected ({dims}{size})"
+            f"{'' if layout.members is None else shared}; "
             "the last dimension is the size the layer was built with."
         )
     return layout.inward(like_weights(name, value, gates.b_o))
 
 
-def _absent_aux(gates: Gates, steps: int, batch: int) -> Tensor:
-    if gates.aux_size:
-        raise ValueError(f"a is missing; the layer was built for {gates.aux_size} auxiliary inputs a step.")
-    return gates.b_o.new_zeros(steps, batch, 0)
-
-
 def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
     size = gates.static_size
+    if static is None and size:
+        raise ValueError(f"static is missing; the layer was built for {size} static inputs per sequence.")
     if static is None:
-        if size:
-            raise ValueError(f"static is missing; the layer was built for {size} static inputs a sequence.")
         return gates.b_o.new_zeros(batch, 0)
-    require_rows("static", static, (batch, size), layout, "give one row per sequence")
-    value = like_weights("static", static, gates.b_o)
-    return value.unsqueeze(0) if layout.unbatched else value
+    return _rows("static", static, (batch, size), layout, gates, "give one row per sequence")
 
 
 def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
     if c0 is None:
+        gates.start()
         return gates.first_state(batch)
-    require_rows("c0", c0, (batch, gates.hidden_size), layout, "give the stored mass of every cell")
-    value = like_weights("c0", c0, gates.b_o)
-    value = value.unsqueeze(0) if layout.unbatched else value
+    shape = (batch, gates.hidden_size)
+    value = _rows("c0", c0, shape, layout, gates, "give the stored mass of every cell")
     require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.negative_cells)
     return value
 
 
-def require_rows(name: str, value: Tensor, rows: tuple[int, int], layout: Layout, remedy: str) -> None:
-    """Refuse what is neither `rows` (B, N), nor (N,) unbatched, nor (E, B, N) with members."""
-    wanted: list[tuple[int, ...]] = [rows[1:] if layout.unbatched else rows]
-    wanted += [] if layout.members is None else [(layout.members, *rows)]
-    if tuple(value.shape) not in wanted:
-        expected = " or ".join(map(str, wanted))
-        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected {expected}; {remedy}.")
+def _rows(
+    name: str, value: Tensor, shape: tuple[int, int], layout: Layout, gates: Gates, remedy: str
+) -> Tensor:
+    """The rows (B, N), or (E, B, N) with members; refuses what is neither that nor (N,) unbatched."""
+    expected: list[tuple[int, ...]] = [shape[1:] if layout.unbatched else shape]
+    expected += [] if layout.members is None else [(layout.members, *shape)]
+    if tuple(value.shape) not in expected:
+        either = " or ".join(map(str, expected))
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected {either}; {remedy}.")
+    value = like_weights(name, value, gates.b_o)
+    return value.unsqueeze(0) if layout.unbatched else value
 
 
 def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torch.device) -> Tensor:
-    counts = _counts(lengths, batch).to(device)
+    """Which steps are not padding, (T, B) bool."""
+    remedy = f"give {batch} whole numbers, one per sample."
+    try:
+        counts = torch.as_tensor(lengths).to(device)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(lengths).__name__
+        raise ValueError(f"lengths is a {kind} of something else than numbers; {remedy}") from None
     if counts.shape != (batch,) or counts.is_floating_point() or counts.dtype == torch.bool:
-        raise ValueError(
-            f"lengths is {counts.dtype} of shape {tuple(counts.shape)}; "
-            f"give {batch} whole numbers, one per sample."
-        )
+        raise ValueError(f"lengths is {counts.dtype} of shape {tuple(counts.shape)}; {remedy}")
     wrong = ((counts < 0) | (counts > steps)).nonzero().flatten().tolist()
     if wrong:
         raise ValueError(
@@ -171,13 +153,3 @@ def _valid(lengths: Tensor | Sequence[int], steps: int, batch: int, device: torc
             f"give numbers from 0 to {steps}."
         )
     return torch.arange(steps, device=device).unsqueeze(-1) < counts
-
-
-def _counts(lengths: Tensor | Sequence[int], batch: int) -> Tensor:
-    try:
-        return torch.as_tensor(lengths)
-    except (TypeError, ValueError, RuntimeError):
-        kind = type(lengths).__name__
-        raise ValueError(
-            f"lengths is a {kind} of something else than numbers; give {batch} whole numbers, one per sample."
-        ) from None

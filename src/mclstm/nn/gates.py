@@ -1,4 +1,4 @@
-"""The parameters of an MC-LSTM, how they start, and the choices that make its form."""
+"""The parameters of an MC-LSTM, their initial values, and the options that decide its form."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, TypedDict
@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import (
+    has_values,
     one_of,
     require_dtype,
     require_initial,
@@ -16,21 +17,20 @@ from mclstm.nn.arguments import (
     require_stay,
     some_of,
 )
-from mclstm.nn.members import Seeds, draw, generators, leading, orthogonal
-from mclstm.nn.values import has_values
-from mclstm.ops.normalise import NORMALISERS
-from mclstm.ops.redistribution import stay_logits
-from mclstm.ops.reference import Form, Weights
+from mclstm.nn.ensemble_dim import Seeds, draw, generators, leading, orthogonal
+from mclstm.ops.normalise import NORMALISERS, stay_logits
+from mclstm.ops.problem import Form, Weights
 
 __all__ = ["GateOptions", "Gates"]
 
 Norm = Literal["softmax", "sigmoid", "relu"]
 Redistribution = Literal["dynamic", "static", "outer", "identity"]
 KINDS = ("dynamic", "static", "outer", "identity")
+ABLATIONS = ("input", "redistribution", "output")
 
 
 class GateOptions(TypedDict, total=False):
-    """The keywords of `Gates`, for the modules that pass them on."""
+    """The keywords that `MCLSTM` and `MCLSTMCell` pass on to their gates; `MCLSTM` explains them."""
 
     static_size: int
     redistribution: Redistribution | nn.Module
@@ -50,14 +50,25 @@ class GateOptions(TypedDict, total=False):
     dtype: torch.dtype | None
 
 
+def chosen_form(options: GateOptions) -> Form:
+    """The form that the options describe, each checked."""
+    kind = options["redistribution"]
+    return Form(
+        redistribution="module" if isinstance(kind, nn.Module) else one_of("redistribution", kind, KINDS),
+        redistribution_norm=one_of("redistribution_norm", options["redistribution_norm"], NORMALISERS),
+        input_norm=one_of("input_norm", options["input_norm"], NORMALISERS),
+        gates_see=some_of("gates_see", options["gates_see"], ("aux", "state", "mass")),
+        state_norm=one_of("state_norm", options["state_norm"], ("sample", "batch")),
+        not_conserving=some_of("not_conserving", options["not_conserving"], ABLATIONS),
+        signed=options["allow_negative_mass"],
+    )
+
+
 class Gates(nn.Module):
     """Input gate, output gate, redistribution and initial state: everything learnable of an MC-LSTM.
 
     The gates are i = norm(W_i z + b_i), o = σ(W_o z + b_o) and R = norm(W_r z + B_r) of the features
-    z = [a, static, c / |c|_1, x], as far as `gates_see` names them. See `MCLSTM` for the arguments.
-
-    >>> Gates(1, 2, 3).weights().W_r.shape
-    torch.Size([3, 3, 5])
+    z = [a, static, c / |c|_1, x], as far as `gates_see` names them. `MCLSTM` builds them, with all options.
     """
 
     B_r: Tensor | None
@@ -66,58 +77,31 @@ class Gates(nn.Module):
     mask: Tensor | None
     log_c0: Tensor | None
 
-    def __init__(
-        self,
-        mass_size: int,
-        aux_size: int,
-        hidden_size: int,
-        *,
-        static_size: int = 0,
-        redistribution: Redistribution | nn.Module = "dynamic",
-        redistribution_norm: Norm = "softmax",
-        input_norm: Norm = "softmax",
-        gates_see: Iterable[str] = ("aux", "state"),
-        mask: Tensor | None = None,
-        initial_state: Literal["zero", "learned"] | float = "zero",
-        stay: float | None = 0.9,
-        output_bias: float = -3.0,
-        state_norm: Literal["sample", "batch"] = "sample",
-        not_conserving: Iterable[str] = (),
-        allow_negative_mass: bool = False,
-        members: int | None = None,
-        seeds: Seeds | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, mass_size: int, aux_size: int, hidden_size: int, options: GateOptions) -> None:
         super().__init__()
-        sizes = {"mass_size": mass_size, "aux_size": aux_size, "static_size": static_size}
-        for name, size in {**sizes, "hidden_size": hidden_size}.items():
-            require_size(name, size, least=1 if name == "hidden_size" else 0)
-        self.mass_size, self.aux_size, self.static_size = mass_size, aux_size, static_size
-        self.hidden_size, self.members = hidden_size, members
-        self.hypernetwork = redistribution if isinstance(redistribution, nn.Module) else None
-        self.form = Form(
-            redistribution="module" if self.hypernetwork else one_of("redistribution", redistribution, KINDS),
-            redistribution_norm=one_of("redistribution_norm", redistribution_norm, NORMALISERS),
-            input_norm=one_of("input_norm", input_norm, NORMALISERS),
-            gates_see=some_of("gates_see", gates_see, ("aux", "state", "mass")),
-            state_norm=one_of("state_norm", state_norm, ("sample", "batch")),
-            not_conserving=some_of("not_conserving", not_conserving, ("input", "redistribution", "output")),
-            signed=allow_negative_mass,
-        )
-        if members is not None and self.hypernetwork is not None:
+        self.mass_size, self.aux_size, self.static_size = mass_size, aux_size, options["static_size"]
+        for name in ("mass_size", "aux_size", "static_size"):
+            require_size(name, getattr(self, name), least=0)
+        require_size("hidden_size", hidden_size, least=1)
+        self.hidden_size, self.members = hidden_size, options["members"]
+        kind, mask = options["redistribution"], options["mask"]
+        self.hypernetwork = kind if isinstance(kind, nn.Module) else None
+        if self.members is not None and self.hypernetwork is not None:
             raise ValueError(
-                f"redistribution is a module and members is {members}; a module has one set of parameters: "
-                "leave members out, or name the redistribution."
+                f"redistribution is a module and members is {self.members}; a module has one set of "
+                "parameters: leave members out, or name the redistribution."
             )
-        self.stay, self.output_bias = require_stay(stay), require_number("output_bias", output_bias)
-        self.initial_state = require_initial(initial_state)
-        dtype = require_dtype(dtype or torch.get_default_dtype())
-        must_stay = self.form.redistribution == "identity"
-        checked = None if mask is None else require_mask(mask, hidden_size, must_stay).to(device)
-        self.register_buffer("mask", checked)
+        self.form = chosen_form(options)
+        self.stay = require_stay(options["stay"])
+        self.output_bias = require_number("output_bias", options["output_bias"])
+        self.initial_state = require_initial(options["initial_state"])
+        device, dtype = options["device"], require_dtype(options["dtype"] or torch.get_default_dtype())
+        if mask is not None:
+            must_stay = self.form.redistribution == "identity"
+            mask = require_mask(mask, hidden_size, must_stay).to(device)
+        self.register_buffer("mask", mask)
         self._make_parameters({"device": device, "dtype": dtype})
-        self.reset_parameters(seeds)
+        self.reset_parameters(options["seeds"])
 
     @property
     def feature_size(self) -> int:
@@ -145,7 +129,7 @@ class Gates(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
-        """Start as the paper says: R near the identity, outlets nearly closed, the rest orthogonal."""
+        """Initialise as the paper does: R near the identity, outlets nearly closed, the rest orthogonal."""
         sources = generators(self.members, seeds)
         for W, b in ((self.W_i, self.b_i), (self.W_o, self.b_o)):
             draw(W, self.members, sources, orthogonal)
@@ -153,7 +137,7 @@ class Gates(nn.Module):
         self.b_o.fill_(self.output_bias)
         if self.W_r is not None:
             draw(self.W_r, self.members, sources, orthogonal)
-            # Small beside B_r, so that learning starts from a redistribution that hardly depends on time.
+            # Small compared with B_r, so that R hardly depends on time when learning starts.
             self.W_r.mul_(1.0 if self.stay is None else 0.01)
         if self.b_r is not None:
             self.b_r.fill_(1.0)
@@ -169,7 +153,7 @@ class Gates(nn.Module):
             B_r.copy_(stay_logits(self.stay, self.form.redistribution_norm, mask))
         elif self.form.redistribution == "dynamic" and self.feature_size > 0:
             B_r.zero_()
-        else:  # nothing else varies the logits, and all-zero ones would never leave the kink of the ReLU
+        else:  # nothing else varies the logits, and zeros would never leave the kink of the ReLU
             draw(B_r, self.members, sources, orthogonal)
 
     def weights(self) -> Weights:
@@ -178,13 +162,13 @@ class Gates(nn.Module):
         return Weights(self.W_i, self.b_i, self.W_o, self.b_o, W_r, b_r, B_r, self.mask, self.hypernetwork)
 
     def start(self) -> None:
-        """A new sequence begins: a hypernetwork with a state of its own forgets the last one."""
+        """Reset a hypernetwork that has a state, because a new sequence begins."""
         reset_state = getattr(self.hypernetwork, "reset_state", None)
         if reset_state is not None:
             reset_state()
 
     def first_state(self, batch: int) -> Tensor:
-        """The state before the first step, (B, K) or (E, B, K): zero, an amount a cell, or learned."""
+        """The state before the first step, (B, K) or (E, B, K): zero, an amount per cell, or learned."""
         if self.log_c0 is not None:
             return torch.exp(self.log_c0).unsqueeze(-2).expand(*leading(self.members), batch, -1)
         value = self.initial_state if isinstance(self.initial_state, float) else 0.0

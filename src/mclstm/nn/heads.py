@@ -1,17 +1,13 @@
-"""Heads: from the outflow of every cell to named predictions.
-
-With members, h leads with E, (E, ..., K), and so does what comes out of a head.
-"""
+"""Heads: from the outflow of every cell to named predictions. With members, h and the result lead with E."""
 
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.arguments import require_names, require_size
-from mclstm.nn.mcfc import MCFC
-from mclstm.nn.members import Seeds, draw, generators, leading, project, rows
-from mclstm.nn.values import require_width
+from mclstm.nn.arguments import require_names, require_size, require_width
+from mclstm.nn.ensemble_dim import Seeds, draw, generators, leading, project, rows
+from mclstm.nn.mcfc import MCFC, MCFCOptions
 
 __all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
@@ -54,7 +50,7 @@ class SumHead(nn.Module):
 
 
 def membership(hidden_size: int, outlets: Mapping[str, Sequence[int]]) -> Tensor:
-    """One column an outlet, 1 where a cell belongs to it: (K, number of outlets)."""
+    """One column per outlet, 1 where a cell belongs to it: (K, number of outlets)."""
     columns = torch.zeros(hidden_size, len(outlets))
     for column, (name, cells) in enumerate(outlets.items()):
         for cell in cells:
@@ -67,7 +63,7 @@ def membership(hidden_size: int, outlets: Mapping[str, Sequence[int]]) -> Tensor
 
 
 class LinearHead(nn.Module):
-    """A free linear map, y = h W + b: for targets that are not themselves conserved.
+    """A free linear map, y = h W + b: for targets that are not conserved themselves.
 
     h: (..., K) -> y: (..., number of outlets)
 
@@ -99,9 +95,7 @@ class LinearHead(nn.Module):
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Xavier weights, zero bias."""
         sources = generators(self.members, seeds)
-        draw(
-            self.linear["weight"], self.members, sources, lambda W, g: nn.init.xavier_uniform_(W, generator=g)
-        )
+        draw(self.linear["weight"], self.members, sources, xavier)
         if "bias" in self.linear:
             nn.init.zeros_(self.linear["bias"])
 
@@ -115,8 +109,12 @@ class LinearHead(nn.Module):
         return project(flat, W, b).view(*shape, len(self.outlets))
 
 
+def xavier(W: Tensor, source: torch.Generator | None) -> None:  # (number of outlets, K)
+    nn.init.xavier_uniform_(W, generator=source)
+
+
 class MCFCHead(nn.Module):
-    """Splits all outflow over the outlets by learned shares, y = h I: nothing is lost on the way out.
+    """Splits all outflow over the outlets by learned shares, y = h I: nothing is lost.
 
     h: (..., K) -> y: (..., number of outlets)
 
@@ -137,14 +135,8 @@ class MCFCHead(nn.Module):
     ) -> None:
         super().__init__()
         self.outlets = require_names("outlets", outlets)
-        self.mcfc = MCFC(
-            hidden_size,
-            len(self.outlets),
-            output_gate=False,
-            allow_negative_mass=True,
-            members=members,
-            seeds=seeds,
-        )
+        options: MCFCOptions = {"output_gate": False, "members": members, "seeds": seeds}
+        self.mcfc = MCFC(hidden_size, len(self.outlets), allow_negative_mass=True, **options)
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
@@ -155,7 +147,7 @@ class MCFCHead(nn.Module):
 class ScaledHead(nn.Module):
     """Positive output scaling: y = sum_{k >= 1} w_k h_k + b with w = exp(v) > 0, starting at w = 1, b = 0.
 
-    The paper's answer to biased gauges; the trash cell stays outside.
+    The paper uses it for biased gauges. The trash cell is left out.
 
     h: (..., K) -> y: (..., 1)
 
@@ -175,6 +167,6 @@ class ScaledHead(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., 1)."""
         flat, shape = rows(h, self.members, self.hidden_size)
-        scale, bias = (torch.exp(self.log_scale), self.bias)
-        y = (flat[..., 1:] * scale.unsqueeze(-2)).sum(dim=-1, keepdim=True) + bias.unsqueeze(-2)
+        scale = torch.exp(self.log_scale)
+        y = (flat[..., 1:] * scale.unsqueeze(-2)).sum(dim=-1, keepdim=True) + self.bias.unsqueeze(-2)
         return y.view(*shape, 1)

@@ -1,17 +1,17 @@
-"""Parts tried in the paper's hydrology appendix that go in front of the layer: memory and input scaling."""
+"""What the paper's hydrology appendix adds to the layer: parts in front of it, and penalties for the loss."""
 
 import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import require_size
 
-__all__ = ["AuxMemory", "InputScaling"]
+__all__ = ["AuxMemory", "InputScaling", "cell_penalty", "closure_penalty", "guide_penalty", "scaling_penalty"]
 
 
 class AuxMemory(nn.Module):
-    """An LSTM over the auxiliary inputs, whose outputs replace them: memory for what is not mass.
+    """An LSTM over the auxiliary inputs, whose outputs replace them: a memory for inputs that are not mass.
 
-    a: (T, B, A) -> (T, B, memory_size), and the state (2, B, memory_size) to go on from
+    a: (T, B, A) -> (T, B, memory_size), and the state (2, B, memory_size) to continue from
 
     >>> memory, state = AuxMemory(4, 8)(torch.randn(10, 2, 4))
     >>> memory.shape, state.shape
@@ -34,8 +34,8 @@ class AuxMemory(nn.Module):
 class InputScaling(nn.Module):
     """Time-dependent factors on the mass input, from a small network of the auxiliaries: x' = s(a) x, s > 0.
 
-    Meant for biased rain gauges and regularised towards one by `scaling_penalty`. The layer behind it
-    conserves x', not x: `forward` returns the factors too, so that the ledger can say how much was added.
+    For biased rain gauges; `scaling_penalty` keeps the factors close to one. The layer conserves x', not x:
+    `forward` also returns the factors, so that the mass added can be computed.
 
     x: (..., M) · a: (..., A) -> x': (..., M), s: (..., M)
 
@@ -58,3 +58,58 @@ class InputScaling(nn.Module):
         """The scaled mass and its factors: x (..., M), a (..., A) -> (..., M) each."""
         factors = torch.exp(self.log_factor(torch.tanh(self.hidden(a))))
         return x * factors, factors
+
+
+def cell_penalty(c: Tensor) -> Tensor:
+    """Mean of c², against a trash cell that grows until it leaks into the output.
+
+    c: (..., K) -> scalar
+
+    >>> cell_penalty(torch.tensor([[1.0, 3.0]])).item()
+    5.0
+    """
+    return c.square().mean()
+
+
+def closure_penalty(h: Tensor, y: Tensor) -> Tensor:
+    """Mean of (sum_k h_k - sum_n y_n)²: outlets of a free head should add up to the outflow.
+
+    The paper uses it for an evapotranspiration outlet. It constrains the sum only: an outlet without a target
+    becomes the rest that the others leave, in any season, and may be negative.
+
+    h: (..., K) outflow · y: (..., N) outlets -> scalar
+
+    >>> closure_penalty(torch.tensor([[1.0, 3.0]]), torch.tensor([[3.0, 0.0]])).item()
+    1.0
+    """
+    return (h.sum(dim=-1) - y.sum(dim=-1)).square().mean()
+
+
+def scaling_penalty(factors: Tensor) -> Tensor:
+    """Mean of (s - 1)²: the factors of input scaling should stay close to one.
+
+    factors: (..., M) -> scalar
+
+    >>> scaling_penalty(torch.tensor([1.5, 1.0])).item()
+    0.125
+    """
+    return (factors - 1.0).square().mean()
+
+
+def guide_penalty(c: Tensor, observed: Tensor) -> Tensor:
+    """Mean of (c - observed)² where there is an observation: ties a chosen cell to a measured store.
+
+    Missing observations are NaN; with none at all the penalty is zero.
+
+    c: (...) one cell's storage · observed: (...) of the same shape -> scalar
+
+    >>> guide_penalty(torch.tensor([1.0, 2.0]), torch.tensor([float("nan"), 4.0])).item()
+    4.0
+    """
+    if c.shape != observed.shape:
+        raise ValueError(
+            f"c has shape {tuple(c.shape)} and observed {tuple(observed.shape)}; choose one cell, c[..., k]."
+        )
+    known = ~torch.isnan(observed)
+    gap = torch.where(known, c - torch.where(known, observed, 0.0), 0.0)
+    return gap.square().sum() / known.sum().clamp(min=1)

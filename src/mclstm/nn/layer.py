@@ -1,20 +1,24 @@
 """MCLSTM: the sequence layer, with the manners of `nn.LSTM`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.arguments import one_of
-from mclstm.nn.door import Arranged, arrange
-from mclstm.nn.flows import Flows, audit_flows, backend_flows, flows_of
-from mclstm.nn.gates import Gates, Norm, Redistribution
-from mclstm.nn.members import Seeds
-from mclstm.nn.values import full_precision
+from mclstm.nn.arguments import full_precision, one_of
+from mclstm.nn.door import Layout, arrange
+from mclstm.nn.ensemble_dim import Seeds
+from mclstm.nn.flows import Flows, backend_flows, reference_flows
+from mclstm.nn.gates import GateOptions, Gates, Norm, Redistribution
 from mclstm.ops import dispatch
+from mclstm.ops.ledger import audit
+from mclstm.ops.problem import Problem
 
 __all__ = ["MCLSTM"]
+
+Input = Tensor | None
+Lengths = Tensor | Sequence[int] | None
 
 
 class MCLSTM(nn.Module):
@@ -30,32 +34,32 @@ class MCLSTM(nn.Module):
     z_t = [a_t, static, c_{t-1} / |c_{t-1}|_1, x_t], as far as `gates_see` names them.
 
     Args:
-        mass_size: M, mass inputs a step; 0 for closed systems.
-        aux_size: A, auxiliary inputs a step.
+        mass_size: M, mass inputs per step; 0 for closed systems.
+        aux_size: A, auxiliary inputs per step.
         hidden_size: K, cells.
-        static_size: S, auxiliary inputs given once a sequence.
+        static_size: S, auxiliary inputs that are given once per sequence.
         redistribution: "dynamic" (a matrix each step), "static" (one matrix), "outer" (two vectors each step
             times one matrix), "identity" (cells do not exchange), or a module (x, a, c) -> (B, K, K) logits.
-            A module sees the static inputs too, behind the auxiliary ones: its a is (B, A + S). It may carry
-            a state of its own; if it has `reset_state()`, that is called when a sequence starts without a
-            given c0.
+            A module also sees the static inputs, behind the auxiliary ones: its a is (B, A + S). It may have
+            a state; its `reset_state()`, if any, is called when a sequence starts without c0.
         redistribution_norm, input_norm: how logits become shares: "softmax", "sigmoid", "relu".
         gates_see: any of "aux", "state", "mass"; static inputs belong to "aux".
         mask: (K, K) bool, row = from, column = to; False forbids a transfer.
         initial_state: "zero", "learned" (positive; starts at 1 in each cell), or an amount for each cell.
-        stay: share of mass that stays in its cell at the start; None is the paper's hydrology start.
-        output_bias: start of b_o; -3 keeps the outlets nearly closed.
+        stay: share of mass that stays in its cell at initialisation; None initialises as the paper's
+            hydrology experiments do.
+        output_bias: initial b_o; -3 keeps the outlets nearly closed.
         state_norm: "sample"; "batch" reproduces the published hydrology code, in which the samples of a batch
             influence each other (`layer.batch_independent` is then False).
         not_conserving: the paper's ablations, any of "input", "redistribution", "output"; breaks conservation
             on purpose, and `layer.conserving` says so.
-        backend: who computes; "auto" takes the fastest that can.
+        backend: "reference", "torch", "native", or "auto", the fastest that can compute the layer.
         members: E, how many independent layers run together. Every parameter leads with E; x (T, B, M),
             a (T, B, A), static (B, S) and c0 (B, K) are shared by all members, or lead with E where each has
             its own; h is (E, T, B, K), c_n (E, B, K), and so on for all results. A member's results and
             gradients are those of the layer alone, within rounding. A mask and lengths are shared.
-        seeds: one number or torch.Generator a member: the member starts as the layer does that is built
-            alone after `torch.manual_seed` of that number.
+        seeds: one number or torch.Generator per member: the member is initialised as a layer built alone
+            after `torch.manual_seed` of that number.
         allow_negative_mass: accept negative x and c0; the ledger still closes, the bounds no longer hold.
         batch_first: (B, T, .) instead of (T, B, .).
 
@@ -100,27 +104,25 @@ class MCLSTM(nn.Module):
         super().__init__()
         self.backend = one_of("backend", backend, dispatch.BACKENDS)
         self.batch_first = batch_first
-        self.gates = Gates(
-            mass_size,
-            aux_size,
-            hidden_size,
-            static_size=static_size,
-            redistribution=redistribution,
-            redistribution_norm=redistribution_norm,
-            input_norm=input_norm,
-            gates_see=gates_see,
-            mask=mask,
-            initial_state=initial_state,
-            stay=stay,
-            output_bias=output_bias,
-            state_norm=state_norm,
-            not_conserving=not_conserving,
-            allow_negative_mass=allow_negative_mass,
-            members=members,
-            seeds=seeds,
-            device=device,
-            dtype=dtype,
-        )
+        options: GateOptions = {
+            "static_size": static_size,
+            "redistribution": redistribution,
+            "redistribution_norm": redistribution_norm,
+            "input_norm": input_norm,
+            "gates_see": gates_see,
+            "mask": mask,
+            "initial_state": initial_state,
+            "stay": stay,
+            "output_bias": output_bias,
+            "state_norm": state_norm,
+            "not_conserving": not_conserving,
+            "allow_negative_mass": allow_negative_mass,
+            "members": members,
+            "seeds": seeds,
+            "device": device,
+            "dtype": dtype,
+        }
+        self.gates = Gates(mass_size, aux_size, hidden_size, options)
 
     @property
     def conserving(self) -> bool:
@@ -129,40 +131,40 @@ class MCLSTM(nn.Module):
 
     @property
     def batch_independent(self) -> bool:
-        """Whether a sample's result is its own business; False only for `state_norm="batch"`."""
+        """Whether a sample's result does not depend on its batch; False only for `state_norm="batch"`."""
         return self.gates.form.state_norm == "sample"
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
-        """Start again, as the constructor did."""
+        """Initialise again, as the constructor did."""
         self.gates.reset_parameters(seeds)
 
     def forward(
         self,
-        x: Tensor | None,  # (T, B, M)
-        a: Tensor | None = None,  # (T, B, A)
-        c0: Tensor | None = None,  # (B, K)
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
         *,
-        static: Tensor | None = None,  # (B, S)
-        lengths: Tensor | Sequence[int] | None = None,  # (B,)
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
     ) -> tuple[Tensor, Tensor]:  # (T, B, K), (B, K)
         """Outflow of every cell at every step, and what is stored at the end of each sequence.
 
         Unbatched inputs (T, M), (T, A), (K,), (S,) are accepted. x may be None: nothing flows in.
         """
-        given = self._arrange(x, a, c0, static, lengths)
-        h, c = self._run(given)
-        return given.layout.outward(h), given.layout.state(c.select(-3, -1))
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        h, c = self._run(problem)
+        return layout.outward(h), layout.state(c.select(-3, -1))
 
     def last(
         self,
-        x: Tensor | None,  # (T, B, M)
-        a: Tensor | None = None,  # (T, B, A)
-        c0: Tensor | None = None,  # (B, K)
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
         *,
-        static: Tensor | None = None,  # (B, S)
-        lengths: Tensor | Sequence[int] | None = None,  # (B,)
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
     ) -> tuple[Tensor, Tensor]:  # (B, K), (B, K)
-        """Outflow of the last step of each sequence, and what is stored after it: for one answer a sequence.
+        """Outflow of each sequence's last step, and what is stored after it; arguments as for `forward`.
 
         The same numbers as `forward` gives, with less memory and time: the other outflows are not kept.
 
@@ -170,34 +172,35 @@ class MCLSTM(nn.Module):
         >>> torch.equal(layer.last(x)[0], layer(x)[0][-1])
         True
         """
-        given = self._arrange(x, a, c0, static, lengths)
-        h, c = self._run(given, dispatch.last)
-        return given.layout.state(h), given.layout.state(c)
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        with full_precision(problem.x.device):
+            h, c = dispatch.last(self.backend, problem)
+        return layout.state(h), layout.state(c)
 
     def trajectory(
         self,
-        x: Tensor | None,  # (T, B, M)
-        a: Tensor | None = None,  # (T, B, A)
-        c0: Tensor | None = None,  # (B, K)
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
         *,
-        static: Tensor | None = None,  # (B, S)
-        lengths: Tensor | Sequence[int] | None = None,  # (B,)
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
     ) -> tuple[Tensor, Tensor]:  # (T, B, K), (T + 1, B, K)
-        """Outflows and cells at every step, c[0] the initial state: for losses that look into the stores."""
-        given = self._arrange(x, a, c0, static, lengths)
-        h, c = self._run(given)
-        return given.layout.outward(h), given.layout.outward(c)
+        """Outflows and cells at every step, c[0] the initial state; arguments as for `forward`."""
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        h, c = self._run(problem)
+        return layout.outward(h), layout.outward(c)
 
     def flows(
         self,
-        x: Tensor | None,  # (T, B, M)
-        a: Tensor | None = None,  # (T, B, A)
-        c0: Tensor | None = None,  # (B, K)
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
         *,
-        static: Tensor | None = None,  # (B, S)
-        lengths: Tensor | Sequence[int] | None = None,  # (B,)
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
     ) -> Flows:
-        """Every gate, transfer, inflow, outflow and storage of every step, with the ledger.
+        """Every gate, transfer, inflow, outflow and storage of every step; arguments as for `forward`.
 
         Computed by the reference, whatever the backend, and differentiable; `audit` looks at the backend.
 
@@ -206,47 +209,38 @@ class MCLSTM(nn.Module):
         >>> flows.transfers.shape, flows.residual.dtype
         (torch.Size([5, 2, 3, 3]), torch.float64)
         """
-        given = self._arrange(x, a, c0, static, lengths)
-        with full_precision(given.x.device):
-            return flows_of(given, self.gates.weights(), self.gates.form)
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        with full_precision(problem.x.device):
+            return reference_flows(problem, layout)
 
     def audit(
         self,
-        x: Tensor | None,  # (T, B, M)
-        a: Tensor | None = None,  # (T, B, A)
-        c0: Tensor | None = None,  # (B, K)
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
         *,
-        static: Tensor | None = None,  # (B, S)
-        lengths: Tensor | Sequence[int] | None = None,  # (B,)
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
     ) -> Flows:
-        """The flows if every ledger closes, else a ConservationError naming the first sample and step.
+        """The flows if every ledger closes, else a ConservationError that names the first sample and step.
 
-        Audited is the layer's own backend: h and c are what it returns, the gates are the reference's.
+        The layer's own backend is audited: h and c are its results, the gates are those of the reference.
+        Arguments as for `forward`.
         """
-        given = self._arrange(x, a, c0, static, lengths)
-        with torch.no_grad(), full_precision(given.x.device):
-            flows = backend_flows(self.backend, given, self.gates.weights(), self.gates.form)
-        audit_flows(flows, torch.finfo(self.gates.b_o.dtype).eps)
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        with torch.no_grad(), full_precision(problem.x.device):
+            flows = backend_flows(self.backend, problem, layout)
+        audit(flows.ledger, flows.h.shape[-1], torch.finfo(problem.x.dtype).eps)
         return flows
 
     def _arrange(
-        self,
-        x: Tensor | None,
-        a: Tensor | None,
-        c0: Tensor | None,
-        static: Tensor | None,
-        lengths: Tensor | Sequence[int] | None,
-    ) -> Arranged:
-        if c0 is None:
-            self.gates.start()
-        return arrange(self.gates, x, a, c0, static, lengths, self.batch_first)
+        self, x: Input, a: Input, c0: Input, static: Input, lengths: Lengths
+    ) -> tuple[Problem, Layout]:
+        return arrange(self.gates, x, a, c0, static, lengths, batch_first=self.batch_first)
 
-    def _run(
-        self, given: Arranged, compute: Callable[..., tuple[Tensor, Tensor]] = dispatch.sequence
-    ) -> tuple[Tensor, Tensor]:
-        (x, a, s, c0, valid, _), gates = given, self.gates
-        with full_precision(x.device):
-            return compute(self.backend, x, a, s, c0, gates.weights(), gates.form, valid)
+    def _run(self, problem: Problem) -> tuple[Tensor, Tensor]:  # (T, B, K), (T + 1, B, K)
+        with full_precision(problem.x.device):
+            return dispatch.BACKENDS[self.backend](problem)
 
     def extra_repr(self) -> str:
         return f"backend={self.backend}" + (", batch_first=True" if self.batch_first else "")

@@ -1,12 +1,22 @@
 """Feed-forward forms: an MC-LSTM without time, and its multiplicative twin."""
 
+from typing import TypedDict, Unpack
+
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.arguments import one_of, require_dtype, require_number, require_size
+from mclstm.nn.arguments import (
+    full_precision,
+    like_weights,
+    one_of,
+    require_dtype,
+    require_number,
+    require_size,
+    require_tensor,
+    require_values,
+)
+from mclstm.nn.ensemble_dim import Seeds, applied, draw, generators, leading, orthogonal, rows, stacked
 from mclstm.nn.gates import Norm
-from mclstm.nn.members import Seeds, applied, draw, generators, leading, orthogonal, outward, rows, stacked
-from mclstm.nn.values import full_precision, like_weights, require_tensor, require_values
 from mclstm.ops.normalise import NORMALISERS, normalise, sigmoid
 
 __all__ = ["MCFC", "MultiplicativeMCFC"]
@@ -17,7 +27,7 @@ class MCFC(nn.Module):
 
         y = o * (x I),    I = norm(B_i),    o = σ(b_o)
 
-    What the output gate holds back is returned by `split`; with `output_gate=False` all leaves (o = 1).
+    `split` also returns what the output gate holds back. With `output_gate=False` everything leaves (o = 1).
 
     x: (..., M) -> y: (..., K); with members x: (B, M) shared or (E, ..., M) -> y: (E, ..., K)
 
@@ -73,8 +83,7 @@ class MCFC(nn.Module):
         """What leaves and what is held back, (..., K) each; together they are all of x (..., M)."""
         flat, shape = checked_rows(x, self.B_i, self.members, negative=self.allow_negative_mass)
         with full_precision(x.device):
-            shares = stacked(self.input_gate.mT, self.members)
-            m = outward(applied(shares, stacked(flat, self.members)), self.members)
+            m = applied(stacked(self.input_gate.mT, self.members), flat)
             y = m if self.b_o is None else sigmoid(self.b_o).unsqueeze(-2) * m
         size = (*shape, self.hidden_size)
         return y.view(size), (m - y).view(size)
@@ -91,22 +100,33 @@ class MCFC(nn.Module):
 def checked_rows(
     x: Tensor, weight: Tensor, members: int | None, negative: bool
 ) -> tuple[Tensor, tuple[int, ...]]:
-    """The door of the feed-forward forms, and the shape of what comes back, without its last.
+    """The rows of x (..., M), checked, as (E, N, M), and the shape of the result without its last dimension.
 
-    x: (..., M) · weight: (M, K) or (E, M, K) -> the rows of x, (N, M) or (E, N, M)
+    weight: (M, K) or (E, M, K)
     """
     require_tensor("x", x)
     flat, shape = rows(like_weights("x", x, weight), members, weight.shape[-2])
-    alike = members is None or x.dim() == 2  # one set of rows for all
+    alike = members is None or x.dim() == 2  # one set of rows for all members
     require_values("x", flat[0] if alike else flat, ("member", "row", "input"), negative)
-    return flat[0] if members is None else flat, shape
+    return flat, shape
+
+
+class MCFCOptions(TypedDict, total=False):
+    """The keywords of `MCFC` that modules with an `MCFC` inside pass on."""
+
+    input_norm: Norm
+    output_gate: bool
+    members: int | None
+    seeds: Seeds | None
+    device: torch.device | str | None
+    dtype: torch.dtype | None
 
 
 class MultiplicativeMCFC(nn.Module):
-    """Products instead of sums: y = exp(MCFC(log x) + α), with α to undo conservation where it is not meant.
+    """Products instead of sums: y = exp(MCFC(log x) + α); α undoes conservation where it is not wanted.
 
-    With `trash=True` the inner MCFC has one more output, its first, that is dropped: factors that should not
-    count go there. Zeros are taken as the smallest normal number, for log 0 would make every gradient NaN.
+    With `trash=True` the inner MCFC has one more output, its first, which is dropped: factors that should not
+    count go there. Zeros become the smallest normal number, because log 0 would make every gradient NaN.
 
     x: (..., M) -> y: (..., K); with members x: (B, M) shared or (E, ..., M) -> y: (E, ..., K)
 
@@ -115,37 +135,16 @@ class MultiplicativeMCFC(nn.Module):
     """
 
     def __init__(
-        self,
-        mass_size: int,
-        hidden_size: int,
-        *,
-        trash: bool = False,
-        input_norm: Norm = "softmax",
-        output_gate: bool = True,
-        members: int | None = None,
-        seeds: Seeds | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        self, mass_size: int, hidden_size: int, *, trash: bool = False, **options: Unpack[MCFCOptions]
     ) -> None:
         super().__init__()
         require_size("hidden_size", hidden_size, least=1)
-        self.trash, self.members = trash, members
-        self.mcfc = MCFC(
-            mass_size,
-            hidden_size + int(trash),
-            input_norm=input_norm,
-            output_gate=output_gate,
-            allow_negative_mass=True,
-            members=members,
-            seeds=seeds,
-            device=device,
-            dtype=dtype,
-        )
-        zeros = torch.zeros(*leading(members), hidden_size, device=device, dtype=self.mcfc.B_i.dtype)
-        self.alpha = nn.Parameter(zeros)
+        self.mcfc = MCFC(mass_size, hidden_size + int(trash), allow_negative_mass=True, **options)
+        self.trash, self.members = trash, self.mcfc.members
+        self.alpha = nn.Parameter(self.mcfc.B_i.new_zeros(*leading(self.members), hidden_size))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
-        """α = 0 and a fresh MCFC."""
+        """α = 0 and a newly initialised MCFC."""
         self.mcfc.reset_parameters(seeds)
         nn.init.zeros_(self.alpha)
 

@@ -1,4 +1,4 @@
-"""Autoregressive use: from an initial state into the future, with no mass coming in."""
+"""Autoregression: a cell that runs from an initial state, with no mass coming in."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,9 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mclstm.nn.arguments import require_size
+from mclstm.nn.arguments import require_size, require_tensor
 from mclstm.nn.cell import MCLSTMCell
-from mclstm.nn.values import require_tensor
 
 __all__ = ["Rollout", "rollout"]
 
@@ -24,17 +23,17 @@ class Rollout(NamedTuple):
 def rollout(
     cell: MCLSTMCell,
     c0: Tensor,  # (B, K)
-    a: Tensor,  # (T, B, A) known, or (B, A) the first ones
+    a: Tensor,  # (T, B, A) of all steps, or (B, A) of the first
     *,
     static: Tensor | None = None,  # (B, S)
     next_aux: Callable[[Tensor, Tensor], Tensor] | None = None,
     steps: int | None = None,
 ) -> Rollout:
-    """Let the stores exchange mass for some steps; the gates and a hypernetwork see the state they reach.
+    """Run a cell from an initial state with no mass coming in.
 
-    Without `next_aux` the auxiliary inputs of every step are given. With it, only the first are, and
-    a_{t+1} = next_aux(a_t, c_t) predicts the others, over `steps` steps. A roll-out is a sequence of its own:
-    a hypernetwork that has `reset_state()` is reset before the first step.
+    Without `next_aux`, a holds the auxiliary inputs of every step. With it, a holds those of the first step,
+    and a_{t+1} = next_aux(a_t, c_t) predicts the others, over `steps` steps. A hypernetwork that has
+    `reset_state()` is reset before the first step.
 
     >>> cell = MCLSTMCell(0, 1, 2, output_bias=-100.0)
     >>> energy = rollout(cell, torch.tensor([[1.0, 0.0]]), torch.zeros(50, 1, 1)).c
@@ -42,7 +41,7 @@ def rollout(
     True
     """
     if not isinstance(cell, MCLSTMCell):
-        raise ValueError(f"cell is a {type(cell).__name__}; give a MCLSTMCell, which can have its weights.")
+        raise ValueError(f"cell is a {type(cell).__name__}; give an MCLSTMCell, which can load its weights.")
     if steps is not None:
         require_size("steps", steps, least=0)
     if (next_aux is None) == (steps is not None):

@@ -1,1 +1,1 @@
-"""Pure functions on tensors: the paper's equations, their oracle, and the table of backends."""
+"""Pure functions on tensors: the paper's equations, the fast backends, and the table of both."""

@@ -1,19 +1,19 @@
-"""Bookkeeping in float64: what came in, what went out, what is stored, and what is missing."""
+"""The mass balance in float64: what came in, what went out, what is stored, and what is missing."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-__all__ = ["Ledger", "ledger"]
+from mclstm.errors import ConservationError
+
+__all__ = ["Ledger", "audit", "ledger"]
 
 
 class Ledger(NamedTuple):
-    """Cumulative amounts of every sample after every step; float64, on the CPU.
+    """Cumulative amounts of every sample after every step; float64, on the CPU, led by E in an ensemble.
 
     initial + inflow = outflow + storage + residual
-
-    Those of an ensemble lead with E.
     """
 
     initial: Tensor  # (B,)
@@ -21,7 +21,7 @@ class Ledger(NamedTuple):
     outflow: Tensor  # (T, B)
     storage: Tensor  # (T, B)
     residual: Tensor  # (T, B)
-    turnover: Tensor  # (T, B), all that was ever in the system, negative amounts counted as positive
+    turnover: Tensor  # (T, B), initial + inflow, negative amounts counted as positive
 
     @property
     def error(self) -> Tensor:
@@ -32,8 +32,7 @@ class Ledger(NamedTuple):
 def ledger(x: Tensor, h: Tensor, c: Tensor) -> Ledger:
     """The mass balance of a batch of sequences.
 
-    x: (..., T, B, M) inflow · h: (..., T, B, K) outflow · c: (..., T + 1, B, K) storage, its first the
-    initial one
+    x: (..., T, B, M) inflow · h: (..., T, B, K) outflow · c: (..., T + 1, B, K) storage, c[0] the initial one
 
     >>> book = ledger(torch.ones(2, 1, 1), torch.zeros(2, 1, 1), torch.tensor([0.0, 1.0, 2.0]).view(3, 1, 1))
     >>> book.residual.flatten().tolist()
@@ -49,5 +48,28 @@ def ledger(x: Tensor, h: Tensor, c: Tensor) -> Ledger:
 
 
 def _total(mass: Tensor) -> Tensor:
-    # Not every device has float64, so the books are kept on the CPU.
+    # On the CPU, because not every device has float64.
     return mass.detach().to(device="cpu", dtype=torch.float64).sum(dim=-1)
+
+
+def audit(book: Ledger, cells: int, eps: float) -> None:
+    """Refuse a ledger that does not close within 4 eps (t + K), the bound of rounding.
+
+    >>> nothing, out = torch.zeros(1, 1, 1), torch.ones(1, 1, 1)
+    >>> audit(ledger(nothing, out, torch.zeros(2, 1, 1)), cells=1, eps=1e-7)
+    Traceback (most recent call last):
+    mclstm.errors.ConservationError: Mass is not conserved: sample 0, step 0: ...
+    """
+    steps = torch.arange(1, book.residual.shape[-2] + 1, dtype=torch.float64).unsqueeze(-1)
+    bound = 4.0 * eps * (steps + cells) * book.turnover
+    broken = (~(book.residual.abs() <= bound)).nonzero()
+    if len(broken) == 0:
+        return
+    at = tuple(broken[0].tolist())
+    *member, step, sample = at
+    whose = "".join(f"member {e}, " for e in member)
+    raise ConservationError(
+        f"Mass is not conserved: {whose}sample {sample}, step {step}: {book.residual[at]:.6g} of "
+        f"{book.turnover[at]:.6g} is missing, rounding explains {bound[at]:.2g}; "
+        "check `layer.conserving` and any module used for redistribution."
+    )

@@ -5,71 +5,26 @@ With several mass inputs the step is
 
     m = c R + x i,    h = o * m,    c' = m - h
 
-Results of one sample do not depend on who shares its batch, to the last bit. That is why products are written
-as column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
+The result of a sample does not depend on its batch, to the last bit. That is why products are written as
+column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from mclstm.ops.normalise import normalise, sigmoid
-from mclstm.ops.redistribution import fallback_rows, outer_logits
+from mclstm.ops.normalise import fallback_rows, normalise, outer_logits, sigmoid
+from mclstm.ops.problem import Form, Problem, Weights
 
-__all__ = ["Form", "Step", "Weights", "normalised_state", "sequence", "step", "steps"]
-
+__all__ = ["Step", "column_major", "normalised_state", "sequence", "step", "steps"]
 
 EMPTY_BATCH = 1e-5  # what the published code adds to the sum it divides by
 
 
-class Form(NamedTuple):
-    """Which MC-LSTM: the choices that are not tensors."""
-
-    redistribution: str  # dynamic | static | outer | identity | module
-    redistribution_norm: str  # softmax | sigmoid | relu
-    input_norm: str  # softmax | sigmoid | relu
-    gates_see: tuple[str, ...]  # any of aux, state, mass
-    state_norm: str  # sample | batch
-    not_conserving: tuple[str, ...]  # any of input, redistribution, output
-    signed: bool  # mass may be negative
-
-    @property
-    def negative_cells(self) -> bool:
-        """Whether cells may be negative: given so, or made so by an R that is not normalised."""
-        return self.signed or "redistribution" in self.not_conserving
-
-
-class Weights(NamedTuple):
-    """The tensors of an MC-LSTM; F features, in the order a, s, c / |c|, x, as far as the gates see them.
-
-    Those of an ensemble lead with E, but for the mask, which all members share.
-    """
-
-    W_i: Tensor  # (M, K, F)
-    b_i: Tensor  # (M, K)
-    W_o: Tensor  # (K, F)
-    b_o: Tensor  # (K,)
-    W_r: Tensor | None  # (K, K, F) dynamic, (2, K, F) outer
-    b_r: Tensor | None  # (2, K) outer
-    B_r: Tensor | None  # (K, K) dynamic, static, outer
-    mask: Tensor | None  # (K, K) bool
-    hypernetwork: Callable[[Tensor, Tensor, Tensor], Tensor] | None  # (x, a, c) -> (B, K, K) logits
-
-    def member(self, e: int) -> "Weights":
-        """The weights of one member of an ensemble."""
-        own = {
-            name: value[e] for name, value in self._asdict().items() if name in MEMBERS and value is not None
-        }
-        return self._replace(**own)
-
-
-MEMBERS = ("W_i", "b_i", "W_o", "b_o", "W_r", "b_r", "B_r")
-
-
 class Step(NamedTuple):
-    """One step of a batch: its gates, what flowed out, what is stored after it."""
+    """One step of a batch: gates, outflow, and storage after the step."""
 
     i: Tensor  # (B, M, K)
     o: Tensor  # (B, K)
@@ -79,13 +34,11 @@ class Step(NamedTuple):
 
 
 def normalised_state(c: Tensor, form: Form) -> Tensor:
-    """c / |c|_1 per sample, and c itself where the stores are as good as empty.
+    """c / |c|_1 per sample, and c itself where the sample's stores are empty: c, result (B, K).
 
-    Below `tiny / eps` the quotient's gradient would overflow; a store that small counts as empty.
-
-    c, result: (B, K)
+    Stores below `tiny / eps` count as empty, because the gradient of the quotient would overflow.
     """
-    if form.state_norm == "batch":  # what the published hydrology code does; couples the samples of a batch
+    if form.state_norm == "batch":  # as the published hydrology code does: couples the samples of a batch
         return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
     total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
     limits = torch.finfo(c.dtype)
@@ -106,7 +59,7 @@ def affine(z: Tensor, W: Tensor, b: Tensor) -> Tensor:
 
 
 def input_gate(logits: Tensor, form: Form) -> Tensor:
-    """i = normalised(W_i z + b_i): logits, result (B, M, K); a row with no taker spreads evenly."""
+    """i = normalised(W_i z + b_i): logits, result (B, M, K); rows without positive entries are even."""
     if "input" in form.not_conserving:
         return sigmoid(logits)
     cells = logits.shape[-1]
@@ -158,7 +111,7 @@ def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
 
 
 def column_major(weights: Weights) -> Weights:
-    """The same weights as matrices (N, F) stored by columns, once a sequence; the module says why."""
+    """The same weights as matrices (N, F) stored by columns, once per sequence; see the module docstring."""
 
     def stored(W: Tensor) -> Tensor:
         return W.flatten(end_dim=-2).t().contiguous().t()
@@ -167,15 +120,10 @@ def column_major(weights: Weights) -> Weights:
     return weights._replace(W_i=stored(weights.W_i), W_o=stored(weights.W_o), W_r=W_r)
 
 
-def steps(
-    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
-) -> Iterator[Step]:
-    """Step by step through a batch of sequences; where `valid` is False nothing moves.
-
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None
-    """
+def steps(problem: Problem) -> Iterator[Step]:
+    """Step by step through the sequences of a plain layer; where `valid` is False nothing moves."""
+    x, a, s, c, valid, weights, form = problem
     weights = column_major(weights)
-    c = c0
     for t in range(x.shape[0]):
         now = step(x[t], torch.cat([a[t], s], dim=-1), c, weights, form)
         now = now if valid is None else still(now, c, valid[t])
@@ -184,30 +132,24 @@ def steps(
 
 
 def still(now: Step, before: Tensor, valid: Tensor) -> Step:
-    """Padding: closed outlets, mass stays in its cell. before: (B, K) · valid: (B,) bool."""
+    """In padding outlets are closed and mass stays in its cell: before (B, K) · valid (B,) bool."""
     rows = valid.unsqueeze(-1)
     closed = torch.zeros_like(now.o)
     eye = torch.eye(before.shape[-1], dtype=before.dtype, device=before.device)
-    return Step(
-        i=now.i,
-        o=torch.where(rows, now.o, closed),
-        R=torch.where(rows.unsqueeze(-1), now.R, eye),
-        h=torch.where(rows, now.h, closed),
-        c=torch.where(rows, now.c, before),
-    )
+    o, h = torch.where(rows, now.o, closed), torch.where(rows, now.h, closed)
+    R = torch.where(rows.unsqueeze(-1), now.R, eye)
+    return Step(now.i, o, R, h, torch.where(rows, now.c, before))
 
 
-def sequence(
-    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K) and cells c (T + 1, B, K), c[0] the initial state.
+def sequence(problem: Problem) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K), c[0] the initial state; led by E with members.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None; with members all of
-    them but `valid` lead with E, and so do the results: to the last bit those of each member alone.
+    Each member's results are to the last bit those of the same layer alone.
     """
-    if x.dim() == 4:
-        alone = [sequence(x[e], a[e], s[e], c0[e], weights.member(e), form, valid) for e in range(x.shape[0])]
+    if problem.members is not None:
+        alone = [sequence(problem.member(e)) for e in range(problem.members)]
         return torch.stack([h for h, _ in alone]), torch.stack([c for _, c in alone])
-    done = [(now.h, now.c) for now in steps(x, a, s, c0, weights, form, valid)]
+    c0 = problem.c0
+    done = [(now.h, now.c) for now in steps(problem)]
     h = torch.stack([h for h, _ in done]) if done else c0.new_zeros(0, *c0.shape)
     return h, torch.stack([c0, *(c for _, c in done)])

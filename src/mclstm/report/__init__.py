@@ -1,1 +1,1 @@
-"""Numbers become what people look at: figures and tables."""
+"""Numbers become figures, tables and pages: of one run here, of several models in `comparison`."""

@@ -1,6 +1,7 @@
-"""The hydrograph: inflow from above, flow below it, and beneath both where the mass was and went."""
+"""The hydrograph: inflow at the top, flow below it, then where the mass was and where it went."""
 
 from collections.abc import Callable
+from itertools import cycle
 
 import numpy as np
 import xarray as xr
@@ -9,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from mclstm.report.series import Floats, SiteSeries, Stores, site_series
-from mclstm.report.style import COLOURS, OUTLETS, dated, labelled, legend_above, shown, styled
+from mclstm.report.site_series import Floats, SiteSeries, Stores, site_series
+from mclstm.report.style import COLOURS, OUTLETS, axis_label, date_axis, legend_above, plot_style, title_text
 
 __all__ = ["hydrograph"]
 
-LAYERS = 6  # cells drawn on their own; more shades of one colour cannot be told apart
+LAYERS = 6  # cells with a layer of their own; readers cannot tell more shades apart
 THIN = 0.4  # points; without an outline a bar narrower than a pixel fades away
 CROWDED = 6000  # points of an area beyond which it is an image inside the SVG
 
@@ -22,8 +23,8 @@ CROWDED = 6000  # points of an area beyond which it is an image inside the SVG
 def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
     """Inflow, observed and simulated flow, storage by cell and the cumulative mass balance of one site.
 
-    A model without stores has no storage; its panel of cumulative amounts compares what came in with what
-    it says came out, provided that both have one unit.
+    For a model without stores one panel compares the cumulative inflow with the cumulative simulated flow, if
+    both have the same unit.
     """
     series = site_series(predictions, site, target)
     panels: list[tuple[float, Callable[[Axes, SiteSeries], None]]] = [(1.0, draw_inflow), (2.3, draw_flow)]
@@ -32,20 +33,20 @@ def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
     elif series.unit == series.inflow_unit:
         panels += [(1.6, draw_amounts)]
     heights = [height for height, _ in panels]
-    with styled():
+    with plot_style():
         figure = Figure(figsize=(8.0, 0.9 + 1.15 * sum(heights)), layout="constrained")
         axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
         for axis, (_, draw) in zip(axes, panels, strict=True):
             draw(axis, series)
         axes[0].set_xlim(*series.span())
-        dated(axes[-1])
-        figure.suptitle("   ".join(filter(None, [shown(site), series.scores()])), x=0.01, ha="left")
+        date_axis(axes[-1])
+        figure.suptitle("   ".join(filter(None, [title_text(site), series.scores()])), x=0.01, ha="left")
         figure.align_ylabels(list(axes))
     return figure
 
 
 def draw_inflow(axis: Axes, series: SiteSeries) -> None:
-    # One outline instead of a bar a step: years of hours stay one shape.
+    # One outline instead of one bar per step: years of hours stay one shape.
     first, last = series.span()
     edges = np.concatenate([[first], (series.days[1:] + series.days[:-1]) / 2, [last]])
     axis.stairs(
@@ -54,14 +55,14 @@ def draw_inflow(axis: Axes, series: SiteSeries) -> None:
         rasterized=series.days.size > CROWDED,
     )  # fmt: skip
     axis.set_ylim(max(float(np.nanmax(series.inflow, initial=0.0)) * 1.05, 1e-9), 0)
-    axis.set_ylabel(labelled("inflow", series.inflow_unit))
+    axis.set_ylabel(axis_label("inflow", series.inflow_unit))
 
 
 def draw_flow(axis: Axes, series: SiteSeries) -> None:
     if series.has_observations:
         axis.plot(series.days, series.observed, color=COLOURS["observed"], linewidth=0.9, label="observed")
     axis.plot(series.days, series.simulated, color=COLOURS["simulated"], linewidth=1.0, label="simulated")
-    axis.set_ylabel(labelled(series.target, series.unit))
+    axis.set_ylabel(axis_label(series.target, series.unit))
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]) if (series.simulated < 0).any() else 0)
     legend_above(axis)
 
@@ -75,7 +76,7 @@ def draw_storage(axis: Axes, series: SiteSeries) -> None:
         colors=[colour for _, colour, _ in layers], linewidth=0,
         rasterized=len(layers) * series.days.size > CROWDED,
     )  # fmt: skip
-    axis.set_ylabel(labelled("storage", series.amount_unit))
+    axis.set_ylabel(axis_label("storage", series.amount_unit))
     legend_above(axis, columns=len(layers))
 
 
@@ -98,7 +99,7 @@ def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
 
 
 def draw_balance(axis: Axes, series: SiteSeries) -> None:
-    """Storage and all that left, stacked, must reach the line of all that was there and came in."""
+    """Storage and outflow, stacked, reach the line of initial storage plus inflow if mass is conserved."""
     stores = series.stores
     assert stores is not None
     unknown = np.isnan(stores.entered)
@@ -112,33 +113,28 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
         series.days, stacked, labels=["in storage", *(f"left as {name}" for name in stores.outlets)],
         colors=[COLOURS["storage"], *colours], linewidth=0, alpha=0.85,
     )  # fmt: skip
-    # The stores hold float32: a difference of rounding is no scaling.
+    # The stores are float32: a difference of rounding is not a scaling.
     scaled = not np.allclose(stores.entered, series.inflow, rtol=1e-5, equal_nan=True)
     name = f"initial storage + {'scaled inflow' if scaled else 'inflow'}"
     axis.plot(series.days, available, color=COLOURS["observed"], label=name)
     if scaled:
-        # Input scaling is the one declared way in which more or less enters than was measured.
+        # Only input scaling lets more or less enter than was measured.
         measured = np.where(unknown, np.nan, stores.before + np.nancumsum(series.inflow))
         axis.plot(series.days, measured, color=COLOURS["inflow"], dashes=(4, 2), label="inflow as measured")
-    axis.set_ylabel(labelled("cumulative", series.amount_unit))
-    axis.text(
-        0.01, 0.95, residual_note(available, stacked), transform=axis.transAxes, va="top", fontsize=8,
-    )  # fmt: skip
+    axis.set_ylabel(axis_label("cumulative", series.amount_unit))
+    axis.text(0.01, 0.95, residual_note(available, stacked), transform=axis.transAxes, va="top", fontsize=8)
     axis.set_ylim(bottom=0)
     legend_above(axis)
 
 
 def outlet_colours(outlets: list[str]) -> list[str]:
     """Trash in grey, the others in turn."""
-    others = [name for name in outlets if name != "trash"]
-    return [
-        COLOURS["trash"] if name == "trash" else OUTLETS[others.index(name) % len(OUTLETS)]
-        for name in outlets
-    ]
+    colours = cycle(OUTLETS)
+    return [COLOURS["trash"] if name == "trash" else next(colours) for name in outlets]
 
 
 def residual_note(available: Floats, stacked: list[Floats]) -> str:
-    """The largest gap between the line and the stack, relative to all that was available."""
+    """The largest gap between the line and the stack, relative to the highest point of the line."""
     missing = np.abs(available - np.sum(stacked, axis=0))
     total = float(np.nanmax(np.abs(available), initial=0.0))
     share = float(np.nanmax(missing, initial=0.0)) / total if total else 0.0
@@ -151,5 +147,5 @@ def draw_amounts(axis: Axes, series: SiteSeries) -> None:
         values = np.nancumsum(getattr(series, what))
         values[~both] = np.nan
         axis.plot(series.days, values, color=COLOURS[what], label=what)
-    axis.set_ylabel(labelled("cumulative", series.amount_unit))
+    axis.set_ylabel(axis_label("cumulative", series.amount_unit))
     legend_above(axis)

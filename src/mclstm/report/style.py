@@ -1,7 +1,7 @@
-"""How every figure looks: colours, labels, dates; and how it becomes the same bytes on every run.
+"""How every figure looks: colours, labels, dates; the same numbers give the same bytes.
 
-Figures are built with matplotlib's objects, never with pyplot, so that drawing leaves no backend chosen and
-no setting changed in the program that asked for it.
+Figures are built with matplotlib's objects, never with pyplot: drawing chooses no backend and changes no
+setting of the user's program.
 """
 
 import io
@@ -20,18 +20,11 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 __all__ = [
-    "COLOURS",
-    "OUTLETS",
-    "dated",
-    "labelled",
-    "legend_above",
-    "logarithmic",
-    "rendered",
-    "shown",
-    "styled",
-]
+    "COLOURS", "OUTLETS", "axis_label", "date_axis", "legend_above", "logarithmic", "plot_style", "render",
+    "title_text",
+]  # fmt: skip
 
-# Okabe and Ito's palette: told apart by all common kinds of colour vision, and in grey by lightness.
+# Okabe and Ito's palette: readers of every common colour vision can tell the colours apart.
 COLOURS = {
     "observed": "#000000",
     "simulated": "#D55E00",
@@ -59,34 +52,34 @@ STYLE: dict[str, Any] = {
     "figure.titlesize": 10,
     "savefig.dpi": 150,
     "svg.hashsalt": "mclstm",
-    # Site names and units are foreign text: a dollar sign in them is not a formula.
+    # A dollar sign in a site name or unit does not begin a formula.
     "text.parse_math": False,
 }
 
-DIGITS = 5  # of a position as a share of the figure
+DIGITS = 5  # of a position, which is a share of the figure
 LONGEST = 60  # characters of a name in a title
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Matplotlib's defaults and STYLE, whatever the user's own settings are; they come back afterwards."""
+def plot_style() -> Iterator[None]:
+    """Matplotlib's defaults and STYLE instead of the user's settings, which come back afterwards."""
     with matplotlib.style.context(["default", STYLE]):
         yield
 
 
-def rendered(figure: Figure, form: str) -> bytes:
-    """The figure as `svg` or `png`, without date, so that the same numbers give the same bytes."""
-    into = io.BytesIO()
-    with styled(), warnings.catch_warnings():
-        # A name in a script the font lacks is drawn as boxes: no reason to stop or to alarm.
+def render(figure: Figure, form: str) -> bytes:
+    """The figure as `svg` or `png`, without a date: the same numbers give the same bytes."""
+    buffer = io.BytesIO()
+    with plot_style(), warnings.catch_warnings():
+        # Letters that the font lacks are drawn as boxes; this needs no warning.
         warnings.filterwarnings("ignore", message="(?s).*[Gg]lyph.*")
         settle(figure)
-        figure.savefig(into, format=form, metadata={"Date": None} if form == "svg" else None)
-    return into.getvalue()
+        figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
+    return buffer.getvalue()
 
 
 def settle(figure: Figure) -> None:
-    """Lay the figure out once and round: the solver's last digits depend on addresses in memory."""
+    """Lay the figure out once and round: the last digits of the layout depend on addresses in memory."""
     if not isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         return
     figure.draw_without_rendering()
@@ -99,29 +92,29 @@ def settle(figure: Figure) -> None:
         text.set_position((round(x, DIGITS), round(y, DIGITS)))
 
 
-def shown(name: str) -> str:
-    """A name fit for a title: no control characters, not endless.
+def title_text(name: str) -> str:
+    """A name fit for a title: without control characters, and not too long.
 
-    >>> shown("Fulda\\n$x$")
+    >>> title_text("Fulda\\n$x$")
     'Fulda�$x$'
     """
     plain = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
 
 
-def labelled(what: str, unit: str) -> str:
+def axis_label(what: str, unit: str) -> str:
     """An axis label with its unit.
 
-    >>> labelled("discharge", "m3/s"), labelled("count", "")
+    >>> axis_label("discharge", "m3/s"), axis_label("count", "")
     ('discharge (m³/s)', 'count')
     """
     pretty = re.sub(r"\b([a-zµ]?m|ft|in)([23])\b", lambda m: m[1] + "²³"[int(m[2]) - 2], unit)
-    return shown(f"{what} ({pretty})" if pretty else what)
+    return title_text(f"{what} ({pretty})" if pretty else what)
 
 
-def dated(axes: Axes, ticks: int = 13) -> None:
-    """At most so many dates on the x axis, as short as they can be without losing the year."""
-    # With more than half of them as the least there are spans that no interval of the locator fits.
+def date_axis(axes: Axes, ticks: int = 13) -> None:
+    """At most `ticks` dates on the x axis, as short as possible without losing the year."""
+    # A higher minimum than half of `ticks` leaves time spans that no interval of the locator fits.
     locator = AutoDateLocator(minticks=(ticks - 1) // 2, maxticks=ticks)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
@@ -132,14 +125,14 @@ def logarithmic(axes: Axes, which: str) -> None:
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-    # Over less than two decades powers of ten alone would leave one label or none.
+    # Powers of ten alone would give at most one label over less than two decades.
     axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 100 else (1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def legend_above(axes: Axes, columns: int = 6) -> None:
-    """A legend in a row above the axes, where it never covers data."""
+    """A legend in a row above the axes, where it covers no data."""
     axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.2,
         handlelength=1.6, columnspacing=1.2,

@@ -1,1 +1,1 @@
-"""A dataset and a model become weights: the order of samples, checkpoints, the journal of a run."""
+"""From data and a model to weights: the loop, the order of samples, checkpoints, the journal of a run."""

@@ -1,7 +1,7 @@
-"""Writing a file so that at every instant, power cuts included, it is the old one or the new one.
+"""Files that are replaced whole: at every instant, power cuts included, a file is the old one or the new one.
 
-The temporary file lies in the same folder, because a rename across file systems is a copy; it is on the disk
-before it takes the name, and the name is on the disk before the call returns. No error is swallowed.
+A temporary file in the same folder is written and flushed to the disk, then renamed; the rename is flushed
+before the call returns. The folder is the same because a rename across file systems is a copy.
 """
 
 import os
@@ -13,7 +13,18 @@ from pathlib import Path
 
 from mclstm.errors import StorageError
 
-__all__ = ["fsync_folder", "make_folder", "new_folder", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["make_folder", "new_folder", "storage_errors", "write_bytes_atomic", "write_text_atomic"]
+
+UNTOUCHED = "What was saved before is untouched. Make room or choose a folder you may write to"
+
+
+@contextmanager
+def storage_errors(task: str, remedy: str) -> Iterator[None]:
+    """Turn an OSError within the context into a StorageError: "Cannot <task>: <reason>. <remedy>"."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"Cannot {task}: {error.strerror or error}. {remedy}") from error
 
 
 def write_bytes_atomic(path: str | Path, content: bytes) -> None:
@@ -26,19 +37,15 @@ def write_bytes_atomic(path: str | Path, content: bytes) -> None:
     ['state']
     """
     path = Path(path)
-    try:
-        remove_leftovers(path)
+    with storage_errors(f"write {path}", f"{UNTOUCHED}, then run the command again."):
+        for entry in leftovers(path):
+            entry.unlink(missing_ok=True)
         replace_file(path, content)
         fsync_folder(path.parent)
-    except OSError as error:
-        raise StorageError(
-            f"Cannot write {path}: {error.strerror or error}. What was saved before is untouched. "
-            "Make room or choose a folder you may write to, then run the command again."
-        ) from error
 
 
 def write_text_atomic(path: str | Path, text: str) -> None:
-    """Replace the file at `path` by `text` in UTF-8 with newlines as given; see `write_bytes_atomic`.
+    """Replace the file at `path` by `text` in UTF-8, newlines unchanged; see `write_bytes_atomic`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -50,19 +57,14 @@ def write_text_atomic(path: str | Path, text: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """A folder and all above it, or a StorageError; one that is there stays as it is."""
-    try:
+    """Make a folder and all above it, or raise StorageError; an existing folder stays as it is."""
+    with storage_errors(f"make the folder {path}", "Choose another place, one you may write to."):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"Cannot make the folder {path}: {error.strerror or error}. "
-            "Choose another place, one you may write to."
-        ) from error
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill that becomes `path` all at once when the block ends well, and vanishes if it does not.
+    """Yield a temporary folder to fill. It is renamed to `path` at the end, or removed if the block fails.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
@@ -75,20 +77,15 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise StorageError(f"{path} is there already. Remove it, or choose another place with --out.")
     path = path.absolute()  # "." has no name of its own
     make_folder(path.parent)
-    for entry in list(os.scandir(path.parent)):  # what a killed writer of this folder left
-        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(".tmp"):
-            shutil.rmtree(entry.path, ignore_errors=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    for entry in leftovers(path):
+        shutil.rmtree(entry, ignore_errors=True)
+    temporary = temporary_name(path)
     make_folder(temporary)
     try:
         yield temporary
-        try:
+        with storage_errors(f"make the folder {path}", "Choose another place with --out."):
             temporary.replace(path)
             fsync_folder(path.parent)
-        except OSError as error:
-            raise StorageError(
-                f"Cannot make the folder {path}: {error.strerror or error}. Choose another place with --out."
-            ) from error
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -105,16 +102,20 @@ def fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of this file left; one that still lives then fails loudly at its rename."""
-    for entry in list(os.scandir(path.parent)):
-        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(".tmp"):
-            Path(entry.path).unlink(missing_ok=True)
+def temporary_name(path: Path) -> Path:
+    """A name in the same folder; it is random, so that two writers never fill one file together."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+
+
+def leftovers(path: Path) -> list[Path]:
+    """What killed writers of this path left; a writer that still lives fails loudly at its rename."""
+    start = f".{path.name}."
+    entries = list(os.scandir(path.parent))
+    return [Path(e.path) for e in entries if e.name.startswith(start) and e.name.endswith(".tmp")]
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    # A name of its own, so that two writers can never fill one file together.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = temporary_name(path)
     try:
         with temporary.open("xb") as file:
             file.write(content)

@@ -1,12 +1,16 @@
 """A checkpoint is one safetensors file: tensors by name, and a JSON dictionary in its header.
 
-Nothing in it is ever executed. A digest over the dictionary and every tensor tells damage from content, which
-the format alone cannot; names, types and shapes are compared with what the model needs before data is read.
+The format: 8 bytes of length, a JSON header, the data. Nothing in a file is ever executed, and nothing in its
+header is trusted: length, syntax, names, types, shapes and offsets are checked, and compared with what the
+model needs, before a tensor is read or allocated. A digest over the dictionary and every tensor detects
+damage that the format alone cannot.
 """
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,20 +22,33 @@ from torch import Tensor
 
 from mclstm.errors import CheckpointError
 from mclstm.training.atomic import write_bytes_atomic
-from mclstm.training.header import DTYPES, Header, read_header
+from mclstm.training.journal import json_object
 
 __all__ = ["load", "model_hash", "save"]
 
 FORMAT = 1
 RESTORE = "Copy the file again, or use another checkpoint of the run."
+OTHER = "Use the config the checkpoint was made with, or start a new run."
+LARGEST_HEADER = 8 << 20  # bytes; the header of a model with 10,000 tensors needs about one
+MOST_DIMENSIONS = 64  # torch's own limit; also keeps the product of a hostile shape short
+DTYPES = {
+    "BOOL": torch.bool, "U8": torch.uint8,
+    "I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64,
+    "BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32, "F64": torch.float64,
+}  # fmt: skip
+TypeAndShape = tuple[torch.dtype, tuple[int, ...]]
 
 
 class Label(NamedTuple):
-    """What the header says besides the tensors; `text` is the metadata as it was written."""
+    """The part of the header that mclstm wrote; `text` is the metadata as it was written."""
 
     metadata: dict[str, Any]
     text: str
     sha256: str
+
+
+class HeaderError(Exception):
+    """What is wrong with a header, without the name of the file, which only `read_header` knows."""
 
 
 def save(path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> None:
@@ -62,18 +79,21 @@ def load(
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read a checkpoint, or raise CheckpointError naming the file, what is wrong with it and what to do.
 
-    expected: tensors whose names, types and shapes the file must have. Names of another group (what stands
-    before the first dot) may be there too: who expects `weights.*` need not know the optimiser.
+    expected: tensors whose names, types and shapes the file must have. Tensors of other groups (the part
+    before the first dot) may be there too: a caller that expects `weights.*` need not know the optimiser.
     model: the hash of the model the state must belong to. The result is (tensors, metadata) as saved.
     """
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(f"it is not a file but a {'folder' if path.is_dir() else 'device or pipe'}")
         # Opened once: a training that saves meanwhile replaces the name, not this file.
-        with regular_file(path) as file:
-            header = read_header(path, file)
-            label = read_label(path, header)
-            check_model(path, label.metadata, model)
-            compare(path, header, expected or {})
+        with path.open("rb") as file:
+            stored, strings = read_header(path, file)
+            label = read_label(path, strings)
+            if model is not None and label.metadata.get("model_hash") != model:
+                raise CheckpointError(f"{path} holds the state of another model. {OTHER}")
+            compare(path, stored, expected or {})
             return read_tensors(path, file, label), label.metadata
     except OSError as error:
         raise CheckpointError(
@@ -82,7 +102,7 @@ def load(
 
 
 def model_hash(description: Mapping[str, Any]) -> str:
-    """A fingerprint of what defines a model: SHA-256 of its description as JSON with sorted keys.
+    """The SHA-256 of a model's description as JSON with sorted keys.
 
     >>> model_hash({"name": "mclstm", "size": 8}) == model_hash({"size": 8, "name": "mclstm"})
     True
@@ -90,62 +110,112 @@ def model_hash(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(description, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def regular_file(path: Path) -> BinaryIO:
-    if path.exists() and not path.is_file():
-        raise OSError(f"it is not a file but a {'folder' if path.is_dir() else 'device or pipe'}")
-    return path.open("rb")
+def read_header(path: Path, file: BinaryIO) -> tuple[dict[str, TypeAndShape], dict[str, str]]:
+    """Read and check a header: the type and shape of every tensor by name, and the metadata strings."""
+    try:
+        size = os.fstat(file.fileno()).st_size
+        fields = header_fields(file, size)
+        metadata = fields.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+            raise HeaderError("its metadata is not a list of names and strings")
+        tensors = {name: type_and_shape(name, field) for name, field in fields.items()}
+        check_offsets([field["data_offsets"] for field in fields.values()], size - file.tell())
+    except HeaderError as problem:
+        raise CheckpointError(f"{path} is not a whole safetensors file: {problem}. {RESTORE}") from problem
+    return tensors, metadata
 
 
-def read_label(path: Path, header: Header) -> Label:
-    if "mclstm" not in header.metadata:
+def header_fields(file: BinaryIO, size: int) -> dict[str, Any]:
+    length = int.from_bytes(file.read(8), "little")
+    if size < 10:
+        raise HeaderError(f"it has {size} bytes, too few for a header")
+    if length > LARGEST_HEADER:
+        raise HeaderError(f"it announces a header of {length} bytes, the limit is {LARGEST_HEADER}")
+    if length > size - 8:
+        raise HeaderError(f"it announces a header of {length} bytes, but ends after {size - 8}")
+    try:
+        fields = json.loads(file.read(length).decode(), object_pairs_hook=without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise HeaderError("its header is not JSON") from error
+    if not isinstance(fields, dict):
+        raise HeaderError("its header is not a JSON object")
+    return fields
+
+
+def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise HeaderError("a name occurs twice in its header")
+    return fields
+
+
+def type_and_shape(name: str, field: Any) -> TypeAndShape:
+    short = repr(name[:60])
+    if not isinstance(field, dict) or set(field) != {"dtype", "shape", "data_offsets"}:
+        raise HeaderError(f"the entry of {short} needs dtype, shape and data_offsets")
+    dtype = DTYPES.get(field["dtype"]) if isinstance(field["dtype"], str) else None
+    if dtype is None:
+        raise HeaderError(f"the type {str(field['dtype'])[:20]!r} of {short} is unknown")
+    shape, offsets = field["shape"], field["data_offsets"]
+    if not natural_numbers(shape) or len(shape) > MOST_DIMENSIONS:
+        raise HeaderError(f"the shape of {short} is not a short list of natural numbers")
+    if not natural_numbers(offsets) or len(offsets) != 2:
+        raise HeaderError(f"the offsets of {short} are not two natural numbers")
+    if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+        raise HeaderError(f"the shape of {short} does not fit the bytes it claims")
+    return dtype, tuple(shape)
+
+
+def natural_numbers(values: Any) -> bool:
+    # bool is an int in Python, but true is no size.
+    return isinstance(values, list) and all(type(v) is int and 0 <= v < 2**63 for v in values)
+
+
+def check_offsets(spans: list[list[int]], size: int) -> None:
+    end = 0
+    for first, last in sorted(spans):
+        if first != end:
+            raise HeaderError("its tensors overlap or leave holes")
+        end = last
+    if end != size:
+        raise HeaderError(f"its tensors need {end} bytes, but {size} follow the header")
+
+
+def read_label(path: Path, strings: Mapping[str, str]) -> Label:
+    if "mclstm" not in strings:
         raise CheckpointError(
             f"{path} is a safetensors file, but not a checkpoint of mclstm. "
             "Give a file from the checkpoints folder of a run."
         )
-    label = json_object(path, header.metadata["mclstm"])
+    label = require_object(path, strings["mclstm"])
     if label.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} has checkpoint format {str(label.get('format'))[:20]!r}, this version reads {FORMAT}. "
             "Use the version of mclstm that wrote it, or a newer one."
         )
     text = str(label.get("metadata"))
-    return Label(json_object(path, text), text, str(label.get("sha256")))
+    return Label(require_object(path, text), text, str(label.get("sha256")))
 
 
-def json_object(path: Path, text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
+def require_object(path: Path, text: str) -> dict[str, Any]:
+    value = json_object(text)
+    if value is None:
         raise CheckpointError(f"{path} is damaged: its metadata is not a JSON object. {RESTORE}")
     return value
 
 
-def check_model(path: Path, metadata: Mapping[str, Any], model: str | None) -> None:
-    if model is not None and metadata.get("model_hash") != model:
-        raise CheckpointError(
-            f"{path} holds the state of another model. "
-            "Use the config the checkpoint was made with, or start a new run."
-        )
-
-
-def compare(path: Path, header: Header, expected: Mapping[str, Tensor]) -> None:
+def compare(path: Path, stored: Mapping[str, TypeAndShape], expected: Mapping[str, Tensor]) -> None:
     groups = {name.split(".")[0] for name in expected}
-    unknown = sorted(n for n in header.tensors if n.split(".")[0] in groups and n not in expected)
-    missing = sorted(set(expected) - set(header.tensors))
+    unknown = sorted(n for n in stored if n.split(".")[0] in groups and n not in expected)
+    missing = sorted(set(expected) - set(stored))
     problems = [f"has no {name!r}" for name in missing] + [f"has {name!r} as well" for name in unknown]
-    for name in expected.keys() & header.tensors.keys():
-        found = header.tensors[name]
-        wanted = (expected[name].dtype, tuple(expected[name].shape))
-        if wanted != found:
-            problems.append(f"has {name!r} as {found[0]} {found[1]} instead of {wanted[0]} {wanted[1]}")
+    for name in expected.keys() & stored.keys():
+        there, needed = stored[name], (expected[name].dtype, tuple(expected[name].shape))
+        if there != needed:
+            problems.append(f"has {name!r} as {there[0]} {there[1]} instead of {needed[0]} {needed[1]}")
     if problems:
         more = f" ({len(problems) - 1} more differences)" if len(problems) > 1 else ""
-        raise CheckpointError(
-            f"{path} does not fit the model: it {problems[0]}{more}. "
-            "Use the config the checkpoint was made with, or start a new run."
-        )
+        raise CheckpointError(f"{path} does not fit the model: it {problems[0]}{more}. {OTHER}")
 
 
 def read_tensors(path: Path, file: BinaryIO, label: Label) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The folder of a run: what lies where, and how a new one begins."""
+"""The folder of a run: the path of every file, and how a new folder begins."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mclstm.errors import CheckpointError, StorageError
-from mclstm.training.atomic import write_text_atomic
+from mclstm.errors import CheckpointError
+from mclstm.training.atomic import storage_errors, write_text_atomic
 
 __all__ = ["RunFolder", "environment"]
 
@@ -30,26 +30,20 @@ class RunFolder:
         self.journal = path / "metrics.jsonl"
         self.log = path / "log.txt"
         self.checkpoints = path / "checkpoints"
-        self.figures = path / "figures"
 
     @classmethod
     def create(cls, root: Path, name: str) -> "RunFolder":
-        """A new folder that no other run has, with what is known of the machine."""
+        """A new folder that no other run has, with a description of the machine."""
         stamp = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         return cls.at(root / name / stamp, new=True)
 
     @classmethod
     def at(cls, path: Path, *, new: bool = False) -> "RunFolder":
-        """The folder for a run that begins at this very place, which may be there unless it must be new."""
+        """The folder of a run that begins at this very path; `new` refuses a folder that exists."""
         folder = cls(path)
-        try:
+        with storage_errors(f"make the run folder {path}", "Choose another place with --out."):
             folder.path.mkdir(parents=True, exist_ok=not new)
             folder.checkpoints.mkdir(exist_ok=not new)
-        except OSError as error:
-            raise StorageError(
-                f"Cannot make the run folder {folder.path}: {error.strerror or error}. "
-                "Choose another place with --out."
-            ) from error
         write_text_atomic(folder.environment, json.dumps(environment(), indent=1) + "\n")
         return folder
 
@@ -62,7 +56,7 @@ class RunFolder:
         return folder
 
     def evaluation(self, split: str) -> Path:
-        """Where the results of a period lie."""
+        """The folder with the results of a period."""
         return self.path / "evaluation" / split
 
     def weights(self) -> Path:
@@ -74,23 +68,14 @@ class RunFolder:
         raise CheckpointError(f"{self.path} has no checkpoint yet. Go on with: mclstm resume {self.path}")
 
     def is_scored(self, split: str) -> bool:
-        """Whether the run has been evaluated on a period, by its log, which is written last."""
-        return any(f"evaluated {split}:" in line for line in self.notes())
-
-    def notes(self) -> list[str]:
-        """The lines of the log."""
-        return self.log.read_text(encoding="utf-8").splitlines() if self.log.is_file() else []
+        """Whether the run was evaluated on a period, as its log says; the log is written last."""
+        return self.log.is_file() and f" evaluated {split}:" in self.log.read_text(encoding="utf-8")
 
     def note(self, line: str) -> None:
-        """One line with the time in the log."""
-        try:
-            with self.log.open("a", encoding="utf-8") as log:
-                log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {line}\n")
-        except OSError as error:
-            raise StorageError(
-                f"Cannot write {self.log}: {error.strerror or error}. "
-                "Make room or make the folder writable, then run the command again."
-            ) from error
+        """Write one line with the time to the log."""
+        remedy = "Make room or make the folder writable, then run the command again."
+        with storage_errors(f"write {self.log}", remedy), self.log.open("a", encoding="utf-8") as log:
+            log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {line}\n")
 
     def read_json(self, path: Path) -> dict[str, Any]:
         """A JSON object of the run, or a CheckpointError that names the file."""
@@ -107,7 +92,7 @@ class RunFolder:
 
 
 def environment() -> dict[str, Any]:
-    """What a run ran on: versions, machine, threads.
+    """The versions of packages and the machine that a run used.
 
     >>> sorted(environment())
     ['cores', 'machine', 'packages', 'platform', 'python']

@@ -1,4 +1,4 @@
-"""Signals as a question the loop asks between two updates: should I stop?"""
+"""SIGINT and SIGTERM: noted during an update, answered after it."""
 
 import signal
 import threading
@@ -13,10 +13,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def listening() -> Iterator[Callable[[], int | None]]:
-    """Within the context, SIGINT and SIGTERM are only noted; the yielded function tells which came, if any.
+    """Within the context, SIGINT and SIGTERM are only noted; the yielded function returns the first one.
 
-    A second signal of the same kind ends the program at once, as it would have without us. One that came
-    after the loop asked for the last time is delivered again at the end, so that none is lost.
+    A second signal of the same kind acts as usual and ends the program at once. A signal that came after the
+    last question is delivered again at the end, so that none is lost.
 
     >>> with listening() as stopped:
     ...     print(stopped())

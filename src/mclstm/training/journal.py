@@ -1,7 +1,7 @@
-"""The append-only journal of a run, `metrics.jsonl`: one JSON object a line, on disk once `append` returns.
+"""The append-only journal of a run, `metrics.jsonl`: one JSON object per line, on the disk after `append`.
 
-A checkpoint remembers the journal's length; resuming cuts the journal back to it, so that the file of a run
-that was killed ends identical to that of a run that was not. Records therefore must not hold clock times.
+A checkpoint stores the length of the journal, and resuming cuts the journal back to it. So a run that was
+killed ends with the same file as one that was not. Records must not hold clock times.
 """
 
 import json
@@ -11,14 +11,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mclstm.errors import CheckpointError, StorageError
-from mclstm.training.atomic import fsync_folder
+from mclstm.errors import CheckpointError
+from mclstm.training.atomic import fsync_folder, storage_errors
 
-__all__ = ["append", "length", "read", "truncate"]
+__all__ = ["append", "length", "read", "truncate", "without_nan"]
+
+UNTOUCHED = (
+    "The records before are untouched. Make room or choose a folder you may write to, then resume the run."
+)
+CHANGED = "The journal was changed: put the original back, or start a new run."
 
 
 def append(path: str | Path, record: Mapping[str, Any]) -> int:
-    """Add one record and give the journal's length in bytes after it; NaN and infinities become null.
+    """Add one record and return the journal's new length in bytes; NaN and infinities become null.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -29,7 +34,7 @@ def append(path: str | Path, record: Mapping[str, Any]) -> int:
     """
     path = Path(path)
     line = json.dumps(without_nan(record), allow_nan=False).encode() + b"\n"
-    try:
+    with storage_errors(f"write {path}", UNTOUCHED):
         start = length(path)
         new = not path.exists()
         with path.open("ab") as file:
@@ -39,8 +44,6 @@ def append(path: str | Path, record: Mapping[str, Any]) -> int:
             os.fsync(file.fileno())
         if new:
             fsync_folder(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from error
     return start + len(line)
 
 
@@ -72,41 +75,33 @@ def truncate(path: str | Path, size: int) -> None:
     have = length(path)
     if size > have or (size and path.read_bytes()[size - 1 : size] != b"\n"):
         raise CheckpointError(
-            f"{path} has {have} bytes of complete lines, but the checkpoint was made after {size}. "
-            "The journal was changed: put the original back, or start a new run."
+            f"{path} has {have} bytes of complete lines, but the checkpoint was made after {size}. {CHANGED}"
         )
-    if not path.exists():
-        return
-    try:
-        os.truncate(path, size)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    if path.exists():
+        with storage_errors(f"write {path}", UNTOUCHED):
+            os.truncate(path, size)
 
 
 def parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise CheckpointError(
-            f"{path}, line {number}: not a JSON object. "
-            "The journal was changed: put the original back, or start a new run."
-        )
+    record = json_object(line)
+    if record is None:
+        raise CheckpointError(f"{path}, line {number}: not a JSON object. {CHANGED}")
     return record
 
 
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in a text, None if it holds anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def without_nan(value: Any) -> Any:
-    """JSON has no NaN, and other programs refuse Python's spelling of it."""
+    """A value with null in place of NaN and infinities, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def cannot_write(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"Cannot write {path}: {error.strerror or error}. The records before are untouched. "
-        "Make room or choose a folder you may write to, then resume the run."
-    )

@@ -5,26 +5,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from mclstm.data.windows import Scheme, Tensors, gather, windows
+from mclstm.data.windows import Tensors, Windows, gather
 from mclstm.errors import Interrupted
-from mclstm.training.average import Average
 from mclstm.training.interrupt import listening
-from mclstm.training.keeper import Keeper
-from mclstm.training.loss import site_weights
 from mclstm.training.order import batch_indices, batches_per_epoch, locate, permutation
 from mclstm.training.progress import Show
+from mclstm.training.recorder import Recorder
 from mclstm.training.state import Progress
 from mclstm.training.update import one_update
+from mclstm.training.weight_average import Average
 
 __all__ = ["fit", "planned_updates"]
 
-JOURNAL_EVERY = 10  # updates between two lines of the journal
+JOURNAL_EVERY = 10  # updates between two lines in the journal
 
 
 def planned_updates(count: int, batch_size: int, epochs: int | None, updates: int | None) -> int:
-    """How many updates a run has: by epochs over `count` windows, by updates, or whichever ends first.
+    """The number of updates of a run: by epochs over `count` windows or by updates, whichever ends first.
 
     >>> planned_updates(count=10, batch_size=4, epochs=2, updates=None)
     6
@@ -36,17 +35,14 @@ def planned_updates(count: int, batch_size: int, epochs: int | None, updates: in
 def fit(
     model: nn.Module,
     data: Tensors,
-    period: tuple[int, int],
+    where: Windows,
+    importance: Tensor,  # (sites, targets) what an error of each counts
     folder: Path,
     *,
     validate: Callable[[], float] | None,
     show: Show,
     model_hash: str,
     place: Callable[[int, int], str] = "site {}, step {}".format,
-    scheme: Scheme,
-    length: int,
-    warmup: int,
-    stride: int | None,
     batch_size: int,
     epochs: int | None,
     updates: int | None,
@@ -55,7 +51,6 @@ def fit(
     schedule_by: str,
     weight_decay: float,
     clip: float | None,
-    loss: str,
     early_stopping: int | None,
     validate_every: int,
     checkpoint_every: int,
@@ -64,31 +59,30 @@ def fit(
     average: float = 0.0,
     stop: Callable[[], int | None] = lambda: None,
 ) -> Progress:
-    """Train until done, interrupted or NaN; goes on from checkpoints/last.safetensors if that is there.
+    """Train until done, interrupted or NaN; continues from checkpoints/last.safetensors if it exists.
 
-    `stop` is asked after every update for the number of a signal to stop for, as if it had come.
     Every update is a function of the weights and of (seed, epoch, position), so that a run that was killed
     and resumed ends with the bits of one that was not.
+
+    validate: the score of the present weights, higher is better · place: names a site and step in an error
+    stop: is asked after every update for the number of a signal; the run then stops as if that had come
     """
-    # What there is to learn from, and how much each site counts.
-    where = windows(data, period, scheme, length, warmup, stride)
+    # What there is to learn from.
     count, per_epoch = len(where.site), batches_per_epoch(len(where.site), batch_size)
     total = planned_updates(count, batch_size, epochs, updates)
-    importance = site_weights(data.y[:, period[0] : period[1]], loss)
     without_gradient = 0 if warmup_gradient else where.length - where.scored
 
     # Where the run stands.
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     mean = Average(model, average)
-    keep = Keeper(folder, model, optimiser, model_hash, mean)
-    progress = keep.resumed()
-
+    recorder = Recorder(folder, mean, optimiser, model_hash)
+    progress = recorder.resume()
     if not progress.finished:
-        keep.checkpoint(progress)  # a run that cannot save does not begin
+        recorder.checkpoint(progress)  # a run that cannot save does not begin
 
     with listening() as stopped:
         while not progress.finished:
-            # One update, on a batch that is a function of where the run stands.
+            # One update on the batch of this epoch and position.
             epoch, position = locate(progress.update, count, batch_size)
             chosen = batch_indices(seed, epoch, position, count, batch_size)
             batch = gather(data, where, chosen, int(permutation(seed, epoch, where.every)[0]))
@@ -97,32 +91,34 @@ def fit(
             step = one_update(model, optimiser, batch, weight, rate, clip, without_gradient)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
-                about = {"update": progress.update, "clip": clip, "without_gradient": without_gradient}
-                raise keep.failed(step, batch, weight, random, place, **about)
+                settings = {"update": progress.update, "clip": clip, "without_gradient": without_gradient}
+                raise recorder.failed(step, batch, weight, random, place, **settings)
             mean.follow(progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
-            # What is shown and written down; whether it is better than before.
+            # Show and note the update; validate, and decide whether to stop.
             show(progress.update, step.loss, step.mass_error)
             if progress.update % JOURNAL_EVERY == 0 or done:
-                progress = keep.noted(progress, epoch=epoch, rate=rate, **step.record())
+                record = {"loss": step.loss, "gradient": step.gradient, "mass_error": step.mass_error}
+                progress = recorder.note(progress, epoch=epoch, rate=rate, **record)
             if validate is not None and (done or (epoch_over and (epoch + 1) % validate_every == 0)):
                 with mean.in_place():
-                    progress = keep.validated(progress, epoch, validate())
+                    progress = recorder.validated(progress, epoch, validate())
             enough = early_stopping is not None and progress.stale >= early_stopping
             progress = progress._replace(finished=done or enough)
 
-            # What survives a crash.
+            # Save what survives a crash.
             signum = stopped() or stop()
             if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
-                keep.checkpoint(progress)
+                recorder.checkpoint(progress)
             if signum is not None:
-                raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {keep.advice}")
+                advice = f"continue with `mclstm resume {folder}`."
+                raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {advice}")
     return progress
 
 
 def rate_at(start: float, schedule: Mapping[int, float], step: int) -> float:
-    """The learning rate of an epoch or update: the last entry of the schedule that has begun.
+    """The learning rate at an epoch or update: that of the last entry of the schedule that has begun.
 
     >>> rate_at(0.01, {20: 0.005, 25: 0.001}, step=24)
     0.005

@@ -1,8 +1,8 @@
 """The order of samples as a pure function of (seed, epoch, position).
 
-There is no iterator to save and none to restore: a run that resumes computes the batch it would have had.
-Only the raw output of Philox is used, a counter-based generator whose stream numpy guarantees for ever; the
-permutations numpy itself draws from it may change with its version.
+There is no iterator to save or restore: a resumed run computes the batch it would have had. Only the raw
+output of Philox is used, a counter-based generator whose stream numpy guarantees for ever; numpy's own
+permutations may change with its version.
 """
 
 from functools import lru_cache
@@ -20,7 +20,7 @@ def permutation(seed: int, epoch: int, n: int) -> Indices:
     """The samples 0 ... n - 1 in the order of one epoch.
 
     order = argsort(n words of Philox under the key (seed, epoch)).
-    The result (n,) is read-only, because the last two epochs are remembered.
+    The result (n,) is read-only, because the last two epochs are cached.
 
     >>> permutation(seed=1, epoch=0, n=6).tolist()
     [3, 5, 2, 0, 1, 4]
@@ -35,7 +35,7 @@ def permutation(seed: int, epoch: int, n: int) -> Indices:
 
 
 def batches_per_epoch(n: int, batch_size: int) -> int:
-    """How many batches one epoch of n samples has; the last may be smaller, no sample is dropped.
+    """The number of batches in one epoch of n samples; the last may be smaller, no sample is dropped.
 
     >>> batches_per_epoch(10, 4)
     3
@@ -44,7 +44,7 @@ def batches_per_epoch(n: int, batch_size: int) -> int:
 
 
 def batch_indices(seed: int, epoch: int, position: int, n: int, batch_size: int) -> Indices:
-    """The samples of batch number `position` of an epoch; the result (B,), B = batch_size but for the last.
+    """The samples of batch number `position` of an epoch, (B,); B = batch_size except for the last batch.
 
     >>> batch_indices(seed=1, epoch=0, position=1, n=6, batch_size=4).tolist()
     [1, 4]

@@ -1,8 +1,8 @@
-"""One update: forward, loss, backward, clip, step; and whether all of it stayed finite."""
+"""One update: forward, loss, backward, clip, step; and whether all numbers stayed finite."""
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,27 +11,28 @@ from mclstm.data.windows import Batch
 from mclstm.errors import NotFiniteError
 from mclstm.models.output import Output, State
 from mclstm.ops.ledger import ledger
-from mclstm.training.loss import weighted_error
 
-__all__ = ["Update", "mass_error", "one_update"]
+__all__ = ["Update", "mass_error", "one_update", "site_weights", "weighted_error"]
+
+FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as in the field's definition
 
 
 class Update(NamedTuple):
-    """What came of an update."""
+    """The outcome of an update."""
 
     loss: float
     gradient: float  # norm before clipping
     mass_error: float | None  # the largest share of a sample's mass that is missing
     y: Tensor  # (T, B, outlets)
-    refusal: str = ""  # what a layer said of the numbers that the parts before it made
+    refusal: str = ""  # the message of a layer that refused its inputs
 
     @property
     def finite(self) -> bool:
-        """Whether loss and gradient are numbers; if not, the weights were left alone."""
+        """Whether loss and gradient are finite; if not, the weights did not change."""
         return math.isfinite(self.loss) and math.isfinite(self.gradient)
 
     def first_bad(self, batch: Batch, place: Callable[[int, int], str]) -> str:
-        """In words, where the first number lies that is none."""
+        """In words, where the first number lies that is not finite."""
         if self.refusal:
             return f"what reaches the layer, where {self.refusal}"
         bad = (~torch.isfinite(self.y)).nonzero()
@@ -40,10 +41,6 @@ class Update(NamedTuple):
             where = place(int(batch.site[window]), int(batch.start[window]) + step)
             return f"{where}, step {step} of its window"
         return "the gradient" if math.isfinite(self.loss) else "the loss"
-
-    def record(self) -> dict[str, Any]:
-        """The numbers, for the journal."""
-        return {"loss": self.loss, "gradient": self.gradient, "mass_error": self.mass_error}
 
 
 def one_update(
@@ -57,7 +54,7 @@ def one_update(
 ) -> Update:
     """Take one step downhill, unless loss or gradient is not finite.
 
-    The first `without_gradient` steps only fill the stores: the gradient stops at what they left there.
+    The first `without_gradient` steps only fill the stores: the gradient stops at the state after them.
     """
     for group in optimiser.param_groups:
         group["lr"] = rate
@@ -67,24 +64,24 @@ def one_update(
         state, y = _warmed(model, batch, without_gradient)
         output: Output = model(batch.x[len(y) :], batch.a[len(y) :], batch.static, state)
     except NotFiniteError as refusal:
-        # Stores that are not finite after a warm-up: the steps before say better where it began.
-        said = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
-        return Update(math.nan, math.nan, None, y, said)
+        # If the warm-up is not finite already, its steps say better where that began.
+        message = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
+        return Update(math.nan, math.nan, None, y, message)
     scored = output.y[-len(batch.y) :, :, : batch.y.shape[-1]]
     error = weighted_error(scored, batch.y, weight) + output.penalty
     optimiser.zero_grad(set_to_none=True)
     error.backward()  # type: ignore[no-untyped-call]
     norm = nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip)
     y = torch.cat([y, output.y.detach()]) if len(y) else output.y.detach()
-    made = Update(float(error.detach()), float(norm), mass_error(output), y)
-    if made.finite:
+    update = Update(float(error.detach()), float(norm), mass_error(output), y)
+    if update.finite:
         optimiser.step()
-    return made
+    return update
 
 
 @torch.no_grad()
 def _warmed(model: nn.Module, batch: Batch, steps: int) -> tuple[State | None, Tensor]:
-    """What the first steps leave in the stores, and what flowed out, (steps, B, outlets)."""
+    """The state after the first steps, and what flowed out, (steps, B, outlets)."""
     if not steps:
         return None, batch.y[:0]
     output: Output = model(batch.x[:steps], batch.a[:steps], batch.static)
@@ -95,6 +92,38 @@ def mass_error(output: Output) -> float | None:
     """The largest share of a sample's mass that is missing at the end, None for a model without stores."""
     if output.x is None or output.h is None or output.c is None:
         return None
-    # Summed over time first: the books of the whole batch would be larger than the batch.
+    # Summed over time first: a ledger of every step would need more memory than the batch.
     inflow, outflow = (v.detach().sum(0, keepdim=True, dtype=torch.float64) for v in (output.x, output.h))
     return float(ledger(inflow, outflow, output.c.detach()[[0, -1]]).error.max())
+
+
+def site_weights(y: Tensor, loss: str) -> Tensor:
+    """One weight per site and target: 1 for "mse", 1 / (σ_site + 0.1)² for "nse", σ of the training period.
+
+    y: (sites, time, targets) with NaN where not observed -> (sites, targets)
+
+    >>> round(site_weights(torch.tensor([[[0.0], [2.0], [float("nan")]]]), "nse").item(), 4)
+    0.8264
+    """
+    known = torch.isfinite(y)
+    if loss == "mse":
+        return torch.ones_like(y[:, 0])
+    count = known.sum(1).clamp(min=1)
+    values = torch.where(known, y, 0.0).double()
+    mean = values.sum(1) / count
+    spread = torch.where(known, values - mean.unsqueeze(1), 0.0).square().sum(1) / count
+    return ((spread.sqrt() + FLOOR) ** -2).to(y.dtype)
+
+
+def weighted_error(y: Tensor, observed: Tensor, weight: Tensor) -> Tensor:
+    """Mean of w (y - observed)² over what was observed; zero if nothing was.
+
+    y, observed: (T, B, targets), NaN in `observed` where there is none · weight: (B, targets) -> scalar
+
+    >>> observed = torch.tensor([[[2.0]], [[float("nan")]]])
+    >>> weighted_error(torch.zeros(2, 1, 1), observed, torch.ones(1, 1)).item()
+    4.0
+    """
+    known = torch.isfinite(observed)
+    gap = torch.where(known, y - torch.where(known, observed, 0.0), 0.0)
+    return (weight * gap.square()).sum() / known.sum().clamp(min=1)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mclstm.data import cache
-from mclstm.data.readers import detect, read
+from mclstm.data.read import read
+from mclstm.data.readers import cache, detect
 from mclstm.data.readers.camels_text import discharge
 
 BASIN = "02361000"

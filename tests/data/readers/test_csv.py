@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from mclstm.data.readers import read
+from mclstm.data.read import read
 from mclstm.errors import ConfigError, DataError
 
 DATES = pd.date_range("2001-01-01", periods=10)

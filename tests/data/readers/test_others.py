@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from mclstm.data.readers import READERS, detect, read
+from mclstm.config.field_types import READER_NAMES
+from mclstm.data.read import read
+from mclstm.data.readers import READERS, detect
 from mclstm.errors import DataError
 
 RAIN = np.arange(20.0).reshape(2, 10) % 3
@@ -105,3 +107,18 @@ def test_caravan(data: xr.Dataset, form: str, tmp_path: Path) -> None:
 
 def test_registry_names_every_reader() -> None:
     assert list(READERS) == ["csv", "netcdf", "parquet", "generic_nh", "caravan", "camels_us"]
+
+
+def test_a_static_column_of_caravans_series_does_not_hide_its_attributes(tmp_path: Path) -> None:
+    series, static = tmp_path / "timeseries/csv/hy", tmp_path / "attributes/hy"
+    series.mkdir(parents=True)
+    static.mkdir(parents=True)
+    table = pd.DataFrame({"date": DATES, "rain": RAIN[0], "area": 5.0})
+    table.to_csv(series / "hy_1.csv", index=False)
+    pd.DataFrame({"gauge_id": ["hy_1"], "area": [5.0], "slope": [0.3]}).to_csv(static / "a.csv", index=False)
+    found = read(tmp_path, mass=["rain"], static=["area", "slope"])
+    assert (float(found["area"]), float(found["slope"])) == (5.0, pytest.approx(0.3))
+
+
+def test_a_config_may_name_every_reader() -> None:
+    assert ("auto", *READERS) == READER_NAMES

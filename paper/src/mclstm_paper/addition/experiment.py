@@ -1,35 +1,28 @@
-"""The addition problem: who sums two marked numbers of a hundred so that it holds for other sequences."""
+"""The addition problem: which models sum marked numbers so that it holds for other sequences."""
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mclstm.evaluation.statistics import Interval, mean_interval, welch_test, wilcoxon_test
-from mclstm.jobs.execution import Job, Result, finished_by
-from mclstm.report.results import SIGNIFICANT, Claim, Row, claim, interval_row
+from mclstm.evaluation.comparison import wilcoxon_test
+from mclstm.jobs.job import Job, Result, finished_by
 from mclstm.training.order import batches_per_epoch
-from mclstm_paper.addition.cells import draw_cells
+from mclstm_paper.addition.cell_readings import draw_cells
 from mclstm_paper.addition.models import MODELS, VARIANTS
+from mclstm_paper.addition.page import BLOCKS, SUMMARY, error_tables
+from mclstm_paper.addition.printed import FAILED, PRINTED
+from mclstm_paper.addition.seed_pairs import paired
+from mclstm_paper.addition.switches import SWITCHES
 from mclstm_paper.addition.task import REGIMES, SPLITS, addition, constant, exact
 from mclstm_paper.addition.training import BATCH, LEARN, regimes_with
-from mclstm_paper.addition.variants_table import paired
-from mclstm_paper.arithmetic.printed import ADDITION, ADDITION_FAILED
-from mclstm_paper.arithmetic.success import failure_rows, find, numbers, together
-from mclstm_paper.arithmetic.tables import error_tables
 from mclstm_paper.earlier_results import restored_errors
-from mclstm_paper.experiment import (
-    Drawing,
-    Experiment,
-    Options,
-    at_rate,
-    blocks,
-    chosen,
-    other_rate,
-    scale,
-)
+from mclstm_paper.experiment import Drawing, Experiment
+from mclstm_paper.options import Options, Plan, chosen_models, other_rate, rate_folder, scale, seed_blocks
+from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, interval_row
+from mclstm_paper.seed_rows import failure_rows, find, joined_results, numbers
+from mclstm_paper.statistics import Interval, mean_interval, welch_test
 
 __all__ = ["EXPERIMENT"]
 
@@ -39,7 +32,7 @@ PER_EPOCH = batches_per_epoch(SPLITS["train"], BATCH)
 # The mean error of MC-LSTM is then below that of every baseline in every regime.
 QUICK = (5, 25 * PER_EPOCH)
 RATES = MODELS | VARIANTS
-# How the test sets of the stated protocol differ from those the paper's numbers are of.
+# How the test sets of the stated protocol differ from those behind the paper's numbers.
 OTHER_SETS = {
     "reference": "though half of the paper's test samples were training samples and none of ours is",
     "seq length": "on a test set that, unlike the paper's, is not drawn from the stream of the training set",
@@ -49,14 +42,15 @@ OTHER_SETS = {
 }
 
 
-def jobs(options: Options) -> list[Job]:
+def jobs(plan: Plan) -> list[Job]:
     """One job for every model and block of seeds."""
+    options = plan.options
     seeds, updates = scale(options, QUICK, (SEEDS, EPOCHS * PER_EPOCH), PER_EPOCH)
-    models = chosen(NAME, tuple(MODELS), tuple(VARIANTS), options)
+    models = chosen_models(NAME, tuple(MODELS), tuple(VARIANTS), options)
     rate = {model: other_rate(options, model, RATES[model]) for model in models}
     return [
         Job(
-            f"{at_rate(model, rate[model])}/seeds-{block[0]}-{block[-1]}",
+            f"{rate_folder(model, rate[model])}/seeds-{block[0]}-{block[-1]}",
             LEARN,
             {
                 "model": model,
@@ -69,90 +63,91 @@ def jobs(options: Options) -> list[Job]:
             updates,
         )
         for model in models
-        for block in blocks(options, seeds)
+        for block in seed_blocks(plan, seeds)
     ]
 
 
-def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
+def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
     """Mean squared error with its interval for every model and regime, and how many runs failed."""
-    made = []
-    for (model,), members in finished_by(jobs(options), results, "model").items():
-        found = together([results[job.name] for job in members])
+    options = plan.options
+    table = []
+    for (model,), members in finished_by(jobs(plan), results, "model").items():
+        joined = joined_results([results[job.name] for job in members])
         more = {
             "trained": members[0].goal,
             "seeds": [seed for job in members for seed in job.parameters["seeds"]],
             "learning_rate": members[0].parameters["learning_rate"] or RATES[model],
             "protocol": options.protocol,
         }
-        for regime, values in found["test"].items():
-            made += error_rows(model, regime, numbers(values), found["failed"], **more)
-    return made
+        for regime, values in joined["test"].items():
+            table += error_rows(model, regime, numbers(values), joined["failed"], **more)
+    return table
 
 
 def error_rows(model: str, regime: str, values: np.ndarray, failed: Sequence[int], **more: Any) -> list[Row]:
     """Mean over the runs whose error is finite, and how many failed in training or in the test.
 
-    failed: the update at which each run failed, -1 if none. more: further fields of every row, such as whose
-    the values are, in their order.
+    failed: the update at which each run failed, -1 if none. more: further fields of every row, such as the
+    seeds of the values.
     """
     errors = np.where(np.isfinite(values), values, math.nan)
-    printed = ADDITION.get(model, {}).get(regime, (None, None))[0]
+    printed = PRINTED.get(model, {}).get(regime, (None, None))[0]
     more = {"runs": len(errors), **more}
     mean = interval_row(regime, model, "mse", mean_interval(errors), errors.tolist(), printed, **more)
-    return [mean, *failure_rows(regime, model, errors, failed, ADDITION_FAILED.get(model), **more)]
+    return [mean, *failure_rows(regime, model, errors, failed, FAILED.get(model), **more)]
 
 
-def restored(job: Job, found: Sequence[Row]) -> Result | None:
-    """What a file holds of a job."""
-    return restored_errors(job, found, job.parameters["learning_rate"] or RATES[job.parameters["model"]])
+def result_from_rows(job: Job, rows: Sequence[Row]) -> Result | None:
+    """The result of a job from the rows of a result file."""
+    return restored_errors(job, rows, job.parameters["learning_rate"] or RATES[job.parameters["model"]])
 
 
 def trivial(options: Options) -> list[Row]:
     """The best constant of the training regime, and the sum itself."""
-    made = []
-    for regime, (asked, samples) in regimes_with(long=True).items():
-        data = addition("test", asked, protocol=options.protocol, samples=samples)
-        for model, found in {"constant": constant(data), "exact": exact(data.x, data.a)}.items():
-            error = float((found.double() - data.y.double()).square().mean())
-            made += error_rows(model, regime, np.array([error]), [-1], trained=0)
-    return made
+    table = []
+    for name, (regime, samples) in regimes_with(long=True).items():
+        data = addition("test", regime, protocol=options.protocol, samples=samples)
+        for model, sums in {"constant": constant(data), "exact": exact(data.x, data.a)}.items():
+            error = float((sums.double() - data.y.double()).square().mean())
+            table += error_rows(model, name, np.array([error]), [-1], trained=0)
+    return table
 
 
-def claims(found: Sequence[Row]) -> list[Claim]:
+def claims(rows: Sequence[Row]) -> list[Claim]:
     """The paper's comparisons: its own errors are reached, and rivals are worse.
 
-    With a static R in every regime, with one that depends on time wherever a regime is not that of training.
+    For a static R in every regime; for a time-dependent one in every regime but that of training.
     """
-    made = []
+    comparisons = []
     baselines = [name for name in MODELS if not name.startswith("mclstm")]
     for regime in REGIMES:
-        ours = find(found, "mclstm", regime, "mse")
+        ours = find(rows, "mclstm", regime, "mse")
         if ours is not None:
-            made += [reached(ours, regime), *below(found, "mclstm", regime, list(MODELS))]
+            comparisons += [reached(ours, regime), *below(rows, "mclstm", regime, list(MODELS))]
     for regime in (name for name in REGIMES if name != "reference"):
-        made += below(found, "mclstm-dynamic", regime, baselines)
-    return made
+        comparisons += below(rows, "mclstm-dynamic", regime, baselines)
+    return comparisons
 
 
-def below(found: Sequence[Row], model: str, regime: str, rivals: Sequence[str]) -> list[Claim]:
+def below(rows: Sequence[Row], model: str, regime: str, rivals: Sequence[str]) -> list[Claim]:
     """Whether a model's errors are below each rival's, of those that did not all fail."""
-    by_model = {name: find(found, name, regime, "mse") for name in (model, *rivals)}
-    there = {name: row for name, row in by_model.items() if row is not None and row["n"]}
+    by_model = {name: find(rows, name, regime, "mse") for name in (model, *rivals)}
+    with_runs = {name: row for name, row in by_model.items() if row is not None and row["n"]}
     return [
-        lower(there[model], row, f"{model}, {regime}: the error is below that of {name}")
-        for name, row in there.items()
-        if model in there and name != model
+        lower(with_runs[model], row, f"{model}, {regime}: the error is below that of {name}")
+        for name, row in with_runs.items()
+        if model in with_runs and name != model
     ]
 
 
 def reached(ours: Row, regime: str) -> Claim:
-    """Whether our mean is at most the paper's; and if not, how surprising that is of two samples of seeds."""
+    """Whether our mean is at most the paper's; if not, Welch's test says how likely that is by chance."""
     if ours["n"] == 0:
         return claim(at_most(ours, regime), "mean; every run failed", None, False)
     holds = bool(ours["value"] <= ours["paper"])
     if holds or ours["n"] < 2:
         return claim(at_most(ours, regime), "mean", None, holds)
-    printed, half = ADDITION["mclstm"][regime]
+    printed, half = PRINTED["mclstm"][regime]
     assert half is not None
     theirs = Interval(printed, printed - half, printed + half, SEEDS)
     p = welch_test(Interval(ours["value"], ours["low"], ours["high"], ours["n"]), theirs, "greater").p
@@ -160,7 +155,7 @@ def reached(ours: Row, regime: str) -> Claim:
 
 
 def at_most(ours: Row, regime: str) -> str:
-    """The claim about the paper's number in words, with what the two test sets do not share."""
+    """The claim about the paper's number in words, with the difference between the test sets."""
     text = f"mclstm, {regime}: the error is at most the paper's {ours['paper']:g}"
     return text if ours.get("protocol") == "published" else f"{text}, {OTHER_SETS[regime]}"
 
@@ -172,13 +167,13 @@ def lower(ours: Row, theirs: Row, text: str) -> Claim:
     return claim(text, f"Wilcoxon test, {first.size} pairs", p, bool(p < SIGNIFICANT))
 
 
-def figures(options: Options, results: Mapping[str, Result], root: Path) -> Drawing:
-    """Cells over time, of the plain sum if it was asked for, else of the table's MC-LSTM."""
-    by_model = {job.parameters["model"]: job for job in reversed(jobs(options)) if job.name in results}
+def figures(plan: Plan, results: Mapping[str, Result]) -> Drawing:
+    """Cells over time, of the plain sum if it was run, else of the table's MC-LSTM."""
+    by_model = {job.parameters["model"]: job for job in reversed(jobs(plan)) if job.name in results}
     for model in ("mclstm-sum", "mclstm"):
         if model in by_model:
             job = by_model[model]
-            return draw_cells(job, results[job.name], root / job.name)
+            return draw_cells(job, results[job.name], plan.jobs_dir / job.name)
     return {}, {}
 
 
@@ -188,11 +183,15 @@ EXPERIMENT = Experiment(
     variants=tuple(VARIANTS),
     jobs=jobs,
     rows=rows,
-    restored=restored,
+    result_from_rows=result_from_rows,
     trivial=trivial,
     claims=claims,
     table=error_tables,
-    hears=("epochs", "block", "rates", "add"),
-    figures=figures,
-    every_job=True,
+    accepts=("epochs", "block", "rates", "add"),
+    figures_of_jobs=figures,
+    saves_each_job=True,
+    expected=lambda protocol: PRINTED,
+    blocks=BLOCKS,
+    summary=SUMMARY,
+    switches=SWITCHES,
 )

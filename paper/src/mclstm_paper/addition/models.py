@@ -7,10 +7,19 @@ from torch import Tensor, nn
 
 from mclstm.nn.arguments import one_of
 from mclstm.nn.heads import SumHead
+from mclstm_paper.addition.switches import (
+    LN_LSTM_CARRIES_NORMALISED,
+    LSTM_MISALIGNED_START,
+    LSTM_NO_FORGET_BIAS,
+    NALU_ENDS_IN_NAU,
+    NAU_WITHOUT_PENALTY,
+    URNN_SQUARED_MODULUS,
+)
 from mclstm_paper.baselines import BASELINES, UNITS, Linear
-from mclstm_paper.baselines.nau import NAU
-from mclstm_paper.protocols import Protocol, switched
-from mclstm_paper.seeds.recipes import MassConserving, Recipe, Recurrent, Sources, mass_layer
+from mclstm_paper.baselines.arithmetic_units import ArithmeticUnit
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.seeds.networks import MassConserving, Recurrent, Sources, mass_layer
+from mclstm_paper.seeds.recipes import Recipe
 
 __all__ = ["MODELS", "VARIANTS", "recipe"]
 
@@ -44,59 +53,60 @@ def recipe(model: str, protocol: Protocol) -> Recipe:
         return Recipe(mass(model, protocol), rate, cell_penalty=penalty)
     plain = Recipe(baseline(model, protocol), rate)
     if model == "nau":
-        no_penalty = switched("nau: no weight penalty in the addition problem", protocol)
+        no_penalty = NAU_WITHOUT_PENALTY.on(protocol)
         return plain._replace(clamped=True) if no_penalty else plain._replace(clamped=True, penalty=decay)
     return plain._replace(clamped=output_unit(model, protocol) == "nau")
 
 
 def mass(model: str, protocol: Protocol) -> Callable[[Sources], nn.Module]:
-    def build(drawn: Sources) -> nn.Module:
+    def build(sources: Sources) -> nn.Module:
         dynamic = model == "mclstm-dynamic"
-        layer = mass_layer(1, CELLS, drawn, protocol, "dynamic" if dynamic else "static")
+        layer = mass_layer(1, CELLS, sources, protocol, "dynamic" if dynamic else "static")
         if "-sum" in model:
             return MassConserving(layer, SumHead(CELLS, {"prediction": range(CELLS)}))
-        return MassConserving(layer, Linear(CELLS, 1, members=len(drawn), seeds=drawn))
+        return MassConserving(layer, Linear(CELLS, 1, members=len(sources), seeds=sources))
 
     return build
 
 
 def baseline(model: str, protocol: Protocol) -> Callable[[Sources], nn.Module]:
-    def build(drawn: Sources) -> nn.Module:
-        layer = BASELINES[model](2, CELLS, **options(model, protocol), members=len(drawn), seeds=drawn)
+    def build(sources: Sources) -> nn.Module:
+        layer = BASELINES[model](2, CELLS, **options(model, protocol), members=len(sources), seeds=sources)
         unit = output_unit(model, protocol)
         size = layer.output_size
         head: nn.Module
         if unit is not None:
-            head = UNITS[unit](size, 1, members=len(drawn), seeds=drawn)
+            head = UNITS[unit](size, 1, members=len(sources), seeds=sources)
         else:
             start: Literal["kaiming", "xavier"] = "xavier" if model == "urnn" else "kaiming"
-            head = Linear(size, 1, start=start, members=len(drawn), seeds=drawn)
+            head = Linear(size, 1, start=start, members=len(sources), seeds=sources)
         return Recurrent(layer, head, marker=True)
 
     return build
 
 
 def options(model: str, protocol: Protocol) -> dict[str, object]:
-    """What the constructor of a baseline is given beside its sizes."""
-    bias = 0.0 if switched("lstm: no forget bias", protocol) else 3.0
+    """The arguments of a baseline's constructor beside its sizes."""
+    bias = 0.0 if LSTM_NO_FORGET_BIAS.on(protocol) else 3.0
     by_model: dict[str, dict[str, object]] = {
-        "lstm": {"forget_bias": bias, "published": switched("lstm: misaligned start", protocol)},
+        "lstm": {"forget_bias": bias, "published": LSTM_MISALIGNED_START.on(protocol)},
         "ln-lstm": {
             "forget_bias": bias,
-            "published": switched("ln-lstm: normalised cells carried", protocol),
+            "published": LN_LSTM_CARRIES_NORMALISED.on(protocol),
         },
-        "urnn": {"published": switched("urnn: squared modulus", protocol)},
+        "urnn": {"published": URNN_SQUARED_MODULUS.on(protocol)},
     }
     return by_model.get(model, {})
 
 
 def output_unit(model: str, protocol: Protocol) -> str | None:
     """The arithmetic unit that is the output layer of a network of such units."""
-    nau = model == "nau" or switched("nalu: nau as output layer in the addition problem", protocol)
+    nau = model == "nau" or NALU_ENDS_IN_NAU.on(protocol)
     return None if model not in UNITS else "nau" if nau else model
 
 
 def decay(model: nn.Module, update: int) -> Tensor:
     """The paper's L2 penalty of NAU: 1e-4 / 2 times the sum of its squared weights, (E,)."""
-    squares = [layer.W.square().sum(dim=(1, 2)) for layer in model.modules() if isinstance(layer, NAU)]
+    units = [unit for unit in model.modules() if isinstance(unit, ArithmeticUnit) and unit.kind == "nau"]
+    squares = [W.square().sum(dim=(1, 2)) for unit in units for W in unit.parameters()]
     return NAU_PENALTY / 2.0 * (squares[0] + squares[1])

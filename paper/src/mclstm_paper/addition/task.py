@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from mclstm.nn.arguments import one_of
-from mclstm_paper.protocols import Protocol, switched
+from mclstm_paper.addition.switches import OVERLAPPING_SAMPLES, RANDOM_SUMMANDS
+from mclstm_paper.protocols import Protocol
 from mclstm_paper.seeds.streams import uniform
 
 __all__ = ["REGIMES", "SPLITS", "Addition", "Regime", "addition", "constant", "exact"]
@@ -30,7 +31,7 @@ REGIMES: dict[str, Regime] = {
 
 SPLITS: dict[str, int] = {"train": 10_000, "validation": 10_000, "test": 1_000}
 
-# The published code numbers its samples so, in one stream: training and test overlap.
+# The published code numbers its samples from these in one stream: training and test samples overlap.
 PUBLISHED_FIRST: dict[str, int] = {"train": 1806, "validation": 11806, "test": 1302}
 
 
@@ -61,22 +62,22 @@ def addition(
     >>> data.x.shape, data.a[-1].flatten().tolist(), data.a.eq(1).sum(0).flatten().tolist()
     (torch.Size([100, 3, 1]), [-1.0, -1.0, -1.0], [2, 2, 2])
     """
-    asked = regime if isinstance(regime, Regime) else REGIMES[one_of("regime", regime, REGIMES)]
+    chosen = regime if isinstance(regime, Regime) else REGIMES[one_of("regime", regime, REGIMES)]
     size = SPLITS[one_of("split", split, SPLITS)]
-    T, many = asked.steps, size if samples is None else samples
-    overlap = switched("addition: overlapping samples", protocol) if overlapping is None else overlapping
+    T, many = chosen.steps, size if samples is None else samples
+    overlap = OVERLAPPING_SAMPLES.on(protocol) if overlapping is None else overlapping
     stream, first = ("published addition", PUBLISHED_FIRST[split]) if overlap else (split, 0)
-    # One item a sample: T values, T - 1 scores that decide who is marked, one number for how many.
+    # For each sample: T values, T - 1 scores that decide which steps are marked, one number for how many.
     u = uniform([seed], stream, first, many, (2 * T,))[0]
-    count = summands(u[:, -1], asked, switched("addition: random summands", protocol))
+    count = summands(u[:, -1], chosen, RANDOM_SUMMANDS.on(protocol))
     rank = u[:, T : 2 * T - 1].argsort(dim=1).argsort(dim=1)
     a = torch.cat([(rank < count.unsqueeze(1)).to(u.dtype), u.new_full((many, 1), -1.0)], dim=1)
-    x, a = (value.t().contiguous().unsqueeze(-1) for value in (asked.high * u[:, :T], a))
+    x, a = (value.t().contiguous().unsqueeze(-1) for value in (chosen.high * u[:, :T], a))
     return Addition(x, a, exact(x, a))
 
 
 def summands(u: Tensor, regime: Regime, random: bool) -> Tensor:
-    """How many to mark, from u (B,): all of them, or any number from 2 on: (B,)."""
+    """How many steps to mark, from u (B,): the regime's number, or a random one from 2 on: (B,)."""
     if not random:
         return torch.full(u.shape, regime.summands)
     return 2 + (u * (regime.summands - 1)).long()
@@ -93,7 +94,7 @@ def exact(x: Tensor, a: Tensor) -> Tensor:
 
 
 def constant(data: Addition) -> Tensor:
-    """The best constant of the training regime, 2 * 0.5 / 2 = 1/2, whatever is asked: (B, 1).
+    """The best constant of the training regime, 2 * 0.5 / 2 = 1/2, for every regime: (B, 1).
 
     >>> constant(addition("test", "combo", samples=2)).flatten().tolist()
     [0.5, 0.5]

@@ -1,4 +1,4 @@
-"""How members learn the addition problem: one set, an order of its own for each, five kinds of test."""
+"""A job of the addition problem: members learn one training set, each in its own order, and are tested."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,28 +8,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mclstm.jobs.execution import Result, Work
-from mclstm.jobs.monitor import Watch
+from mclstm.jobs.job import Result, Work
+from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.order import locate, permutation
-from mclstm_paper.addition.models import recipe
+from mclstm_paper.addition.models import recipe as recipe_of
 from mclstm_paper.addition.task import REGIMES, SPLITS, Addition, Regime, addition
-from mclstm_paper.arithmetic.learning import in_parts
+from mclstm_paper.arithmetic.training import in_parts
 from mclstm_paper.protocols import Protocol
-from mclstm_paper.seeds.ensemble import Ensemble
-from mclstm_paper.seeds.loop import Problem, train
-from mclstm_paper.seeds.recipes import MassConserving, Recipe, member_errors, sources
+from mclstm_paper.seeds.member_ensemble import Ensemble
+from mclstm_paper.seeds.networks import MassConserving, sources
+from mclstm_paper.seeds.recipes import Recipe, member_errors
+from mclstm_paper.seeds.training_loop import Problem, train
 
 __all__ = ["BATCH", "LEARN", "LONG", "learn", "regimes_with"]
 
 BATCH = 128
-STEPS_AT_ONCE = 1_000_000  # members times samples times steps of a part of a test set
-# How long a trash cell can go on filling, for the models that have one; a fifth of the test samples.
+STEPS_AT_ONCE = 1_000_000  # members times samples times steps that are tested together
+# A long test for the models with a trash cell, which goes on filling; on a fifth of the test samples.
 LONG, LONG_REGIME = "seq length 10000", Regime(10_000, 0.5, 2)
 
 
 def learn(
     folder: Path,
-    watch: Watch,
+    monitor: JobMonitor,
     goal: int,
     *,
     model: str,
@@ -40,39 +41,39 @@ def learn(
     samples: Mapping[str, int],  # of the sets train, validation, test
 ) -> Result:
     """A job: members learn the training set, and the last weights of each are tested."""
-    made = recipe(model, protocol)
+    model_recipe = recipe_of(model, protocol)
     members = train(
         folder,
-        watch,
+        monitor,
         goal,
-        problem(made, protocol, seeds, samples),
+        problem(model_recipe, protocol, seeds, samples),
         members=len(seeds),
-        learning_rate=learning_rate or made.learning_rate,
+        learning_rate=learning_rate or model_recipe.learning_rate,
         evaluate_every=evaluate_every,
     )
-    found = tested(members, protocol, samples["test"], long=model.startswith("mclstm"))
+    test_errors = tested(members, protocol, samples["test"], long=model.startswith("mclstm"))
     return {
         "validation": members.record("validation")[-1].tolist(),
-        "test": {name: value.tolist() for name, value in found.items()},
+        "test": {name: value.tolist() for name, value in test_errors.items()},
         "failed": members.failed.tolist(),
     }
 
 
-def problem(made: Recipe, protocol: Protocol, seeds: list[int], samples: Mapping[str, int]) -> Problem:
+def problem(recipe: Recipe, protocol: Protocol, seeds: list[int], samples: Mapping[str, int]) -> Problem:
     """E members on one training set."""
-    network = made.build(sources(seeds))
+    network = recipe.build(sources(seeds))
     batches = Shuffled(addition("train", protocol=protocol, samples=samples["train"]), seeds)
-    held = addition("validation", protocol=protocol, samples=samples["validation"])
+    validation = addition("validation", protocol=protocol, samples=samples["validation"])
 
     def losses(update: int) -> Tensor:
         x, a, y = batches(update)
-        if made.cell_penalty:
+        if recipe.cell_penalty:
             assert isinstance(network, MassConserving)
-            found, c = network.with_cells(x, a)
-            loss = member_errors(found, y) + made.cell_penalty * c.square().mean(dim=(1, 2, 3))
+            sums, c = network.with_cells(x, a)
+            loss = member_errors(sums, y) + recipe.cell_penalty * c.square().mean(dim=(1, 2, 3))
         else:
             loss = member_errors(network(x, a), y)
-        penalty = made.penalty(network, update)
+        penalty = recipe.penalty(network, update)
         return loss if penalty is None else loss + penalty
 
     def note(ensemble: Ensemble) -> str:
@@ -81,13 +82,13 @@ def problem(made: Recipe, protocol: Protocol, seeds: list[int], samples: Mapping
         return f"validation error {float(last.nanmedian()):.2g}" + (f", {failed} failed" if failed else "")
 
     def evaluate(update: int) -> dict[str, Tensor]:
-        return {"validation": errors(network, held, len(seeds))}
+        return {"validation": errors(network, validation, len(seeds))}
 
-    return Problem(network, losses, evaluate, made.clamped, note)
+    return Problem(network, losses, evaluate, recipe.clamped, note)
 
 
 class Shuffled:
-    """Batches of a fixed set, in an order of its own for each member: functions of (seed, update).
+    """Batches of a fixed set, shuffled differently for each member: functions of (seed, update).
 
     >>> x, a, y = Shuffled(addition("train", samples=200), seeds=[0, 1])(update=1)
     >>> x.shape, y.shape
@@ -130,13 +131,13 @@ def regimes_with(samples: int = SPLITS["test"], *, long: bool) -> dict[str, tupl
 
 @torch.no_grad()
 def tested(members: Ensemble, protocol: Protocol, samples: int, long: bool) -> dict[str, Tensor]:
-    """The error of every member in every regime, (E,) each; NaN of those that failed."""
-    found = {}
+    """The error of every member in every regime, (E,) each; NaN for members that failed."""
+    by_regime = {}
     for name, (regime, many) in regimes_with(samples, long=long).items():
         data = addition("test", regime, protocol=protocol, samples=many)
         error = errors(members.model, data, members.members)
-        found[name] = torch.where(members.failed < 0, error, math.nan)
-    return found
+        by_regime[name] = torch.where(members.failed < 0, error, math.nan)
+    return by_regime
 
 
 LEARN = Work("addition", learn, formerly=("mclstm.experiments.addition_training.learn",))

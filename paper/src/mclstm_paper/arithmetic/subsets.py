@@ -27,7 +27,7 @@ def combine(operation: str, sums: Tensor) -> Tensor:
 
 
 def layout(input_size: int, subset_ratio: float = 0.25, overlap_ratio: float = 0.5) -> tuple[int, int]:
-    """The size s of a subset and the number v of elements both have, rounded down.
+    """The size s of a subset and the number v of shared elements, both rounded down.
 
     >>> layout(100), layout(10)
     ((25, 12), (2, 1))
@@ -37,7 +37,7 @@ def layout(input_size: int, subset_ratio: float = 0.25, overlap_ratio: float = 0
 
 
 def subset_masks(input_size: int, seeds: Sequence[int]) -> Tensor:
-    """1 for the members of [0, s) and [s - v, 2s - v), shifted by an offset that the seed decides: (E, 2, n).
+    """1 for the elements of [0, s) and [s - v, 2s - v), shifted by an offset from the seed: (E, 2, n).
 
     The offset is the one of the published code, `RandomState(seed).randint(0, n - (2s - v) + 1)`.
 
@@ -53,7 +53,7 @@ def subset_masks(input_size: int, seeds: Sequence[int]) -> Tensor:
 
 
 class Subsets:
-    """The subsets of E seeds among n inputs, and the targets of batches whose samples lie side by side.
+    """The subsets of E seeds among n inputs, and the targets of batches.
 
     >>> Subsets(10, seeds=[0, 1]).targets("addition", torch.ones(2, 3, 10, 7, 5))[2].unique().tolist()
     [28.0]
@@ -61,23 +61,23 @@ class Subsets:
 
     def __init__(self, input_size: int, seeds: Sequence[int]) -> None:
         self.masks = subset_masks(input_size, seeds)  # (E, 2, n)
-        # The 2s - v inputs that are in a subset: (E, 2s - v), and in which: (E, 2, 2s - v).
+        # The 2s - v inputs that are in a subset: (E, 2s - v); which subset they are in: (E, 2, 2s - v).
         self.used = self.masks.amax(dim=1).nonzero()[:, 1].view(len(self.masks), -1)
         self.used_masks = self.masks.gather(2, self.used.unsqueeze(1).expand(-1, 2, -1)).double()
 
     def targets(self, operation: str, x: Tensor) -> list[Tensor]:
-        """y (E, B, 1) of each of U batches: x (E, U, n, T, B), or (1, U, n, T, B) for all members, as stored.
+        """y (E, B, 1) of each of U batches: x (E, U, n, T, B), or (1, U, n, T, B) shared by all members.
 
-        Most inputs are in neither subset: only the others are converted and added up, in float64.
+        Only the inputs that are in a subset are converted to float64 and added up.
         """
         groups, updates, inputs, steps, batch = x.shape
         rows = torch.arange(groups).expand(len(self.used)).unsqueeze(1) * updates * inputs + self.used
-        flat, made = x.view(-1, steps * batch), []
+        flat, every = x.view(-1, steps * batch), []
         for at in range(updates):
             used = flat.index_select(0, (rows + at * inputs).flatten()).view(*rows.shape, steps, batch)
             sums = torch.bmm(self.used_masks, used.double().sum(dim=2)).transpose(1, 2)
-            made.append(combine(operation, sums).to(x.dtype))
-        return made
+            every.append(combine(operation, sums).to(x.dtype))
+        return every
 
 
 def moved(u: Tensor, low: float, high: float) -> Tensor:

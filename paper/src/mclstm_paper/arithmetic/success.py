@@ -1,58 +1,25 @@
-"""Arithmetic tasks: the rows and claims of the tables, from what came of the members."""
+"""Rows of the tables of neural arithmetic, from the results of jobs, and claims about these rows."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from mclstm.evaluation.statistics import Interval, proportion_test, wilson_interval
-from mclstm.jobs.execution import Result
-from mclstm.report.results import SIGNIFICANT, Claim, Row, claim, interval_row
-from mclstm_paper.arithmetic.thresholds import success_threshold
-from mclstm_paper.protocols import Protocol
+from mclstm.jobs.job import Result
+from mclstm_paper.protocols import Protocol, other_protocol
+from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, interval_row
+from mclstm_paper.seed_rows import failure_rows, find, joined_results, numbers, quartiles
+from mclstm_paper.statistics import Interval, proportion_test, wilson_interval
 
 __all__ = [
     "beats",
-    "failure_rows",
     "matches",
-    "other",
     "reaches",
     "solved_rows",
     "solves",
-    "thresholds",
     "trivial_rows",
 ]
-
-PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
-
-
-def other(protocol: Protocol) -> Protocol:
-    """The protocol that is not this one.
-
-    >>> other("stated")
-    'published'
-    """
-    return "published" if protocol == "stated" else "stated"
-
-
-def thresholds(task: str, operation: str) -> dict[str, float]:
-    """The test errors below which a task counts as solved, by protocol."""
-    return {name: success_threshold(task, operation, name) for name in PROTOCOLS}
-
-
-def together(results: Sequence[Result]) -> Result:
-    """The outcomes of several blocks of seeds as one, of what all of them have."""
-    joined: Result = {}
-    for name, value in results[0].items():
-        if not all(name in result for result in results):
-            continue
-        parts = [result[name] for result in results]
-        joined[name] = (
-            together(parts) if isinstance(value, dict) else [item for part in parts for item in part]
-        )
-    return joined
 
 
 def solved_rows(
@@ -66,87 +33,49 @@ def solved_rows(
 ) -> list[Row]:
     """Success rate, updates until solved, test error, sparsity and failures of a model on an operation.
 
-    By the protocol's own threshold, and under names that say so by the other one; updates and sparsity are of
-    those that solved it. more: further fields of every row, such as whose the values are, in their order.
+    Success is judged by the protocol's own threshold, and once more, under another name, by the other one.
+    Updates and sparsity count only the seeds that solved it. trained: updates of the training.
+    paper: the paper's success rate and updates. more: further fields of every row, such as its seeds.
     """
-    found = together(results)
-    more = {"trained": trained, **more}
+    result, more = joined_results(results), {"trained": trained, **more}
 
-    def made(metric: str, interval: Interval, values: Any, number: float | None = None) -> Row:
+    def row(metric: str, interval: Interval, values: Any, number: float | None = None) -> Row:
         return interval_row(operation, model, metric, interval, list(values), number, **more)
 
-    rows, errors = [], numbers(found["test"])
-    for name in (protocol, other(protocol)):
-        solved, beside = np.array(found["solved"][name]), "" if name == protocol else f" ({name} threshold)"
-        at = np.array(found["solved_at"][name])[solved]
+    rows, errors = [], numbers(result["test"])
+    for name in (protocol, other_protocol(protocol)):
+        solved, suffix = np.array(result["solved"][name]), "" if name == protocol else f" ({name} threshold)"
+        at = np.array(result["solved_at"][name])[solved]
         rate = wilson_interval(int(solved.sum()), len(solved))
-        rows.append(made(f"success{beside}", rate, solved, paper[0]))
-        rows.append(made(f"updates{beside}", quartiles(at), at, paper[1]))
-        if "sparsity" in found:
-            sparse = numbers(found["sparsity"])[solved]
-            rows.append(made(f"sparsity{beside}", quartiles(sparse), sparse))
-    rows.append(made("mse", quartiles(errors), errors))
-    return rows + failure_rows(operation, model, errors, found["failed"], **more)
-
-
-def failure_rows(
-    setting: str,
-    model: str,
-    errors: np.ndarray[Any, np.dtype[np.float64]],  # (E,) of the test
-    failed: Sequence[int],
-    paper: float | None = None,
-    **more: Any,
-) -> list[Row]:
-    """How many runs failed in training, "nan", and how many others have no finite test error, "infinite".
-
-    failed: the update at which each run had no finite gradient, -1 for those that always had one
-    """
-    broken = np.array(failed) >= 0
-    infinite = ~np.isfinite(errors) & ~broken
-
-    def made(metric: str, which: np.ndarray[Any, Any], values: Any, number: float | None = None) -> Row:
-        bare = Interval(float(which.sum()), math.nan, math.nan, len(errors))
-        return interval_row(setting, model, metric, bare, list(values), number, **more)
-
-    return [made("nan", broken, failed, paper), made("infinite", infinite, infinite)]
+        rows.append(row(f"success{suffix}", rate, solved, paper[0]))
+        rows.append(row(f"updates{suffix}", quartiles(at), at, paper[1]))
+        if "sparsity" in result:
+            sparse = numbers(result["sparsity"])[solved]
+            rows.append(row(f"sparsity{suffix}", quartiles(sparse), sparse))
+    rows.append(row("mse", quartiles(errors), errors))
+    return rows + failure_rows(operation, model, errors, result["failed"], **more)
 
 
 def trivial_rows(
     model: str, operation: str, protocol: Protocol, errors: Tensor, limits: Mapping[str, float]
 ) -> list[Row]:
-    """The rows of a prediction that nobody learned, by its test error on every seed's task (E,).
+    """The rows of a prediction without training, from its test error on every seed's task (E,).
 
-    Its success has no interval, for nothing was drawn but the task, and carries the threshold.
+    Its success rate has the threshold and no interval: only the task is random.
     """
-    solved = {name: (errors < limit).tolist() for name, limit in limits.items()}
-    nothing = [-1] * len(errors)
-    found = {
+    result = {
         "test": errors.tolist(),
-        "failed": nothing,
-        "solved": solved,
+        "failed": [-1] * len(errors),
+        "solved": {name: (errors < limit).tolist() for name, limit in limits.items()},
         "solved_at": {name: [0] * len(errors) for name in limits},
     }
-    names = {"success": protocol, f"success ({other(protocol)} threshold)": other(protocol)}
+    names = {"success": protocol, f"success ({other_protocol(protocol)} threshold)": other_protocol(protocol)}
     return [
         row
         if row["metric"] not in names
         else row | {"low": row["value"], "high": row["value"], "threshold": limits[names[row["metric"]]]}
-        for row in solved_rows(model, operation, protocol, [found], 0, (None, None))
+        for row in solved_rows(model, operation, protocol, [result], 0, (None, None))
     ]
-
-
-def numbers(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """What a file gave back: null was NaN."""
-    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def quartiles(values: np.ndarray[Any, Any]) -> Interval:
-    """Median with quartiles over those that are finite; NaN where there are none."""
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return Interval(math.nan, math.nan, math.nan, 0)
-    low, middle, high = (float(value) for value in np.quantile(finite, [0.25, 0.5, 0.75]))
-    return Interval(middle, low, high, int(finite.size))
 
 
 def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[Claim]:
@@ -165,7 +94,7 @@ def beats(rows: Sequence[Row], model: str, rival: str, operation: str) -> list[C
 
 
 def reaches(rows: Sequence[Row], model: str, operation: str) -> list[Claim]:
-    """Whether the interval of a success rate reaches up to the paper's rate, or lies above it."""
+    """Whether the interval of a success rate reaches the paper's rate, or lies above it."""
     item = find(rows, model, operation, "success")
     if item is None or item["paper"] is None:
         return []
@@ -184,15 +113,9 @@ def matches(rows: Sequence[Row], model: str, rival: str, operation: str) -> list
 
 
 def solves(rows: Sequence[Row], model: str, operation: str, aim: float) -> list[Claim]:
-    """Whether a success rate is at least what we aimed at."""
+    """Whether a success rate is at least the one we aim at."""
     item = find(rows, model, operation, "success")
     if item is None:
         return []
     text = f"{model} solves {operation} in {aim:.0%} of the runs or more"
     return [claim(text, "success rate", None, item["value"] >= aim)]
-
-
-def find(rows: Sequence[Row], model: str, setting: str, metric: str) -> Row | None:
-    """One row of a table, None if it is not there."""
-    wanted = (model, setting, metric)
-    return next((r for r in rows if (r["model"], r["setting"], r["metric"]) == wanted), None)

@@ -1,12 +1,12 @@
 """Linear: a fully connected layer with an ensemble dimension, the output layer of the recurrent baselines."""
 
-from typing import Literal
+from typing import Literal, Unpack
 
-import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import one_of
-from mclstm.nn.members import Seeds, applied, draw, generators, leading, rows, stacked, uniform
+from mclstm.nn.ensemble_dim import Seeds, applied, draw, generators, rows, stacked
+from mclstm_paper.baselines.construction import MemberOptions, empty, uniform
 
 __all__ = ["Linear"]
 
@@ -19,6 +19,7 @@ class Linear(nn.Module):
 
     x: (..., I) -> y: (..., O); with members x: (B, I) shared or (E, ..., I) -> y: (E, ..., O)
 
+    >>> import torch
     >>> Linear(3, 1, members=5)(torch.rand(8, 3)).shape
     torch.Size([5, 8, 1])
     """
@@ -32,19 +33,14 @@ class Linear(nn.Module):
         *,
         bias: bool = True,
         start: Literal["kaiming", "xavier"] = "kaiming",
-        members: int | None = None,
-        seeds: Seeds | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **options: Unpack[MemberOptions],
     ) -> None:
         super().__init__()
-        self.input_size, self.output_size, self.members = input_size, output_size, members
+        self.input_size, self.output_size, self.members = input_size, output_size, options.get("members")
         self.start = one_of("start", start, ("kaiming", "xavier"))
-        lead = leading(members)
-        self.W = nn.Parameter(torch.empty(*lead, output_size, input_size, device=device, dtype=dtype))
-        offset = nn.Parameter(torch.empty(*lead, output_size, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("b", offset)
-        self.reset_parameters(seeds)
+        self.W = empty(options, output_size, input_size)
+        self.register_parameter("b", empty(options, output_size) if bias else None)
+        self.reset_parameters(options.get("seeds"))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Uniform weights as `start` says, zero bias."""

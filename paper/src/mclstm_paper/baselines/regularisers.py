@@ -1,6 +1,6 @@
 """What NAU and NMU need beside the fit: the pull of their weights to whole numbers, its schedule, the clamp.
 
-Penalties of an ensemble are one a member, (E,): their sum trains every member as if it were alone.
+An ensemble has one penalty per member, (E,): their sum trains every member as if it were alone.
 """
 
 from typing import NamedTuple
@@ -8,10 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mclstm_paper.baselines.nac import NAC
-from mclstm_paper.baselines.nalu import NALU
-from mclstm_paper.baselines.nau import NAU
-from mclstm_paper.baselines.nmu import NMU
+from mclstm_paper.baselines.arithmetic_units import ArithmeticUnit
 
 __all__ = [
     "RECOMMENDED",
@@ -46,47 +43,54 @@ RECOMMENDED: dict[str, Schedule] = {
 }
 
 
-def layers_of(model: nn.Module) -> list[NAU | NMU]:
-    layers = [layer for layer in model.modules() if isinstance(layer, NAU | NMU)]
-    if not layers:
+def units_of(model: nn.Module) -> list[ArithmeticUnit]:
+    """All arithmetic units of a model."""
+    return [layer for layer in model.modules() if isinstance(layer, ArithmeticUnit)]
+
+
+def clamped_units(model: nn.Module) -> list[ArithmeticUnit]:
+    """The NAU and NMU of a model."""
+    units = [unit for unit in units_of(model) if unit.specification.limits is not None]
+    if not units:
         raise ValueError("The model has no NAU and no NMU; leave its regulariser out.")
-    return layers
+    return units
 
 
-def distance(layer: NAU | NMU) -> Tensor:
+def distance(unit: ArithmeticUnit) -> Tensor:
     """min(|W|, |1 - |W||), for NMU min(|W|, |1 - W|): how far weights are from 0 and ±1; (E, O * I)."""
-    W = layer.W.flatten(start_dim=0 if layer.members is None else 1)
-    size = W.abs() if isinstance(layer, NAU) else W
+    (parameter,) = unit.parameters()
+    W = parameter.flatten(start_dim=0 if unit.members is None else 1)
+    size = W.abs() if unit.kind == "nau" else W
     return torch.minimum(W.abs(), (1.0 - size).abs())
 
 
 def sparsity_penalty(model: nn.Module) -> Tensor:
-    """R_W: the mean distance of a layer's weights from whole numbers, added over the NAU and NMU layers.
+    """R_W: the mean distance of a unit's weights from whole numbers, added over all NAU and NMU.
 
     Result: scalar, or (E,) with members.
 
-    >>> unit = NMU(2, 1)
+    >>> unit = ArithmeticUnit("nmu", 2, 1)
     >>> with torch.no_grad(): _ = unit.W.copy_(torch.tensor([[0.75, 1.0]]))
     >>> sparsity_penalty(unit).item()
     0.125
     """
-    return torch.stack([distance(layer).mean(dim=-1) for layer in layers_of(model)]).sum(dim=0)
+    return torch.stack([distance(unit).mean(dim=-1) for unit in clamped_units(model)]).sum(dim=0)
 
 
 def sparsity_error(model: nn.Module) -> Tensor:
     """The largest distance of any weight from -1, 0 or 1, the paper's measure of a discrete solution.
 
-    Weights of all arithmetic units count, those of NAC and NALU as they meet the inputs.
+    The weights of all arithmetic units count, those of NAC and NALU as they meet the inputs.
     Result: scalar, or (E,) with members.
 
-    >>> unit = NAU(2, 1)
+    >>> unit = ArithmeticUnit("nau", 2, 1)
     >>> with torch.no_grad(): _ = unit.W.copy_(torch.tensor([[-0.75, 1.0]]))
     >>> sparsity_error(unit).item()
     0.25
     """
-    units = [layer for layer in model.modules() if isinstance(layer, NAC | NALU | NAU | NMU)]
+    units = units_of(model)
     if not units:
-        raise ValueError("The model has no arithmetic unit; there is no sparsity to ask for.")
+        raise ValueError("The model has no arithmetic unit; leave its sparsity out.")
     sizes = [
         unit.weight().detach().abs().flatten(start_dim=0 if unit.members is None else 1) for unit in units
     ]
@@ -97,20 +101,21 @@ def sparsity_error(model: nn.Module) -> Tensor:
 def clamp_weights_(model: nn.Module) -> None:
     """Clamp every NAU to [-1, 1] and NMU to [0, 1] in place; call it after each optimiser step.
 
-    >>> unit = NAU(1, 1)
+    >>> unit = ArithmeticUnit("nau", 1, 1)
     >>> with torch.no_grad(): _ = unit.W.fill_(7.0)
     >>> clamp_weights_(unit); unit.W.item()
     1.0
     """
-    for layer in layers_of(model):
-        layer.W.clamp_(*layer.limits)
+    for unit in clamped_units(model):
+        for W in unit.parameters():
+            W.clamp_(*(unit.specification.limits or ()))
 
 
 def zero_penalty(
     W: Tensor,  # (O, I) or (E, O, I)
     x: Tensor,  # (..., I) or (E, ..., I)
 ) -> Tensor:
-    """R_z = mean of (1 - |W|) (mean x)²: without it a CNN may send zeros and leave all to learning the mean.
+    """R_z = mean of (1 - |W|) (mean x)²: without it a CNN may output zeros, and only the mean is learned.
 
     Result: scalar, or (E,) with members.
 

@@ -1,18 +1,17 @@
 """Unitary evolution recurrent network with an ensemble dimension."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
-from mclstm.nn.members import (
-    Seeds,
-    draw,
-    generators,
-    leading,
+from mclstm.nn.ensemble_dim import Seeds, draw, generators, leading, project, stacked
+from mclstm_paper.baselines.construction import (
+    MemberOptions,
+    empty,
+    initial_state,
     outward,
-    project,
     sequences,
-    stacked,
-    states,
     uniform,
 )
 from mclstm_paper.kernels.recurrence import recurrence
@@ -67,27 +66,17 @@ class URNN(nn.Module):
         hidden_size: int,
         *,
         published: bool = False,
-        members: int | None = None,
-        seeds: Seeds | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        **options: Unpack[MemberOptions],
     ) -> None:
         super().__init__()
-        self.input_size, self.hidden_size, self.members = input_size, hidden_size, members
+        self.input_size, self.hidden_size, self.members = input_size, hidden_size, options.get("members")
         self.published, self.output_size = published, 2 * hidden_size
-        lead = leading(members)
-
-        def empty(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(*lead, *shape, device=device, dtype=dtype))
-
-        self.theta, self.v = empty(3, hidden_size), empty(2, hidden_size, 2)
-        self.V, self.b, self.h0 = (
-            empty(2 * hidden_size, input_size),
-            empty(hidden_size),
-            empty(2 * hidden_size),
-        )
-        self.register_buffer("order", torch.empty(*lead, hidden_size, dtype=torch.long, device=device))
-        self.reset_parameters(seeds)
+        self.theta, self.v = empty(options, 3, hidden_size), empty(options, 2, hidden_size, 2)
+        self.V, self.b = empty(options, self.output_size, input_size), empty(options, hidden_size)
+        self.h0 = empty(options, self.output_size)
+        order = torch.empty(*leading(self.members), hidden_size, dtype=torch.long)
+        self.register_buffer("order", order.to(options.get("device")))
+        self.reset_parameters(options.get("seeds"))
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Uniform within the bounds of the paper, and a fresh permutation."""
@@ -108,7 +97,7 @@ class URNN(nn.Module):
         return outward(self._transposed().transpose(-1, -2), self.members)
 
     def _transposed(self) -> Tensor:
-        """The factors of W applied to the unit vectors, one a row: W transposed, (E, n, n)."""
+        """The factors of W applied to the unit vectors, one per row: W transposed, (E, n, n)."""
         theta, v = stacked(self.theta, self.members), torch.view_as_complex(stacked(self.v, self.members))
         d = torch.polar(torch.ones_like(theta), theta).unsqueeze(2)
         order = stacked(self.order, self.members).unsqueeze(1)
@@ -120,11 +109,10 @@ class URNN(nn.Module):
     def forward(self, x: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Outputs of every step and the last of them, as the class says."""
         x = sequences(x, self.members, self.input_size)
-        # W is made once a sequence: one real product a step is faster than eight small complex factors.
+        # W is computed once per sequence: one real product per step is faster than eight small complex ones.
         W = self._transposed().mT
         W = torch.cat([torch.cat([W.real, -W.imag], dim=-1), torch.cat([W.imag, W.real], dim=-1)], dim=-2)
-        h0 = stacked(self.h0, self.members).unsqueeze(1).expand(-1, x.shape[2], -1)
-        start = h0 if state is None else states(state, self.members, x.shape[2], self.output_size)
+        start = initial_state(self.h0, state, self.members, x.shape[2])
         V, b = stacked(self.V, self.members), stacked(self.b, self.members)
         A = torch.cat([V, W], dim=-1)
         every, h = recurrence("unitary", self._steps, x, start, A, b, variant=self.published)

@@ -1,4 +1,7 @@
-"""Who is timed: our backends and their peers, on the same inputs and, if MC-LSTMs, with the same weights."""
+"""The models that are timed: our backends and their peers, on the same inputs.
+
+All MC-LSTMs have the same weights.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,14 +12,11 @@ from torch import Tensor, nn
 
 from mclstm.nn.gates import GateOptions
 from mclstm.nn.layer import MCLSTM
-from mclstm.ops.native.library import status
-from mclstm_paper.bench.eager import EagerMCLSTM
-from mclstm_paper.bench.lstms import PythonLSTM, torch_lstm
-from mclstm_paper.bench.peer import neuralhydrology_cell
-from mclstm_paper.bench.sizes import Sizes
-from mclstm_paper.bench.unavailable import Unavailable
+from mclstm.ops.native.build import status
+from mclstm_paper.bench.peers import EagerMCLSTM, PythonLSTM, Unavailable, neuralhydrology_cell, torch_lstm
+from mclstm_paper.bench.scales import Sizes
 
-__all__ = ["CANDIDATES", "Candidate", "Problem", "built", "problem"]
+__all__ = ["CANDIDATES", "Candidate", "Problem", "available", "problem"]
 
 SEED = 0
 
@@ -29,8 +29,8 @@ class Problem(NamedTuple):
     x: Tensor  # (T, B, M)
     a: Tensor  # (T, B, A)
     s: Tensor  # (B, S)
-    every: Tensor  # (T, B, A + S), for those who know no static inputs
-    dh: Tensor  # (T, B, K), at every step: from the last one alone, gradients would fade to denormal numbers
+    every: Tensor  # (T, B, A + S), for models without static inputs
+    dh: Tensor  # (T, B, K), at every step: from the last step alone, gradients fade to denormal numbers
 
 
 class Candidate(NamedTuple):
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
     outflow: Callable[[], Tensor]
 
     def forward(self) -> None:
-        """The forward pass, as for a prediction: nothing is kept for gradients."""
+        """The forward pass of a prediction: nothing is stored for gradients."""
         with torch.no_grad():
             self.outflow()
 
@@ -60,44 +60,37 @@ def problem(sizes: Sizes, options: GateOptions) -> Problem:
     return Problem(sizes, options, x, a, s, every, torch.randn(T, B, K, generator=source))
 
 
-def layer_of(given: Problem, backend: str) -> MCLSTM:
+def layer_of(inputs: Problem, backend: str) -> MCLSTM:
     """Our layer with the weights that every candidate gets."""
     torch.manual_seed(SEED)
-    sizes = given.sizes
-    options: GateOptions = {**given.options, "static_size": sizes.S}
+    sizes = inputs.sizes
+    options: GateOptions = {**inputs.options, "static_size": sizes.S}
     return MCLSTM(sizes.M, sizes.A, sizes.K, backend=backend, **options)
 
 
-def ours(given: Problem, backend: str) -> Candidate:
-    found = status()
-    if backend == "native" and not found.available:  # the layer would fall back to `torch`
-        raise Unavailable(str(found.reason))
-    layer = layer_of(given, backend)
-    return Candidate(layer, lambda: layer(given.x, given.a, static=given.s)[0])
+def ours(inputs: Problem, backend: str) -> Candidate:
+    kernel = status()
+    if backend == "native" and not kernel.available:  # the layer would fall back to `torch`
+        raise Unavailable(str(kernel.reason))
+    layer = layer_of(inputs, backend)
+    return Candidate(layer, lambda: layer(inputs.x, inputs.a, static=inputs.s)[0])
 
 
-def eager(given: Problem) -> Candidate:
-    module = EagerMCLSTM(layer_of(given, "reference"))
-    return Candidate(module, lambda: module(given.x, given.every)[0])
+def eager(inputs: Problem) -> Candidate:
+    module = EagerMCLSTM(layer_of(inputs, "reference"))
+    return Candidate(module, lambda: module(inputs.x, inputs.every)[0])
 
 
-def neuralhydrology(given: Problem) -> Candidate:
-    cell = neuralhydrology_cell(layer_of(given, "reference"))
-    return Candidate(cell, lambda: cell(given.x, given.every)[0])
+def neuralhydrology(inputs: Problem) -> Candidate:
+    cell = neuralhydrology_cell(layer_of(inputs, "reference"))
+    return Candidate(cell, lambda: cell(inputs.x, inputs.every)[0])
 
 
-def lstm(given: Problem) -> Candidate:
+def lstm(inputs: Problem, build: Callable[[int, int], nn.Module]) -> Candidate:
     torch.manual_seed(SEED)
-    z = torch.cat([given.x, given.every], dim=-1)
-    module = torch_lstm(z.shape[-1], given.sizes.K)
+    z = torch.cat([inputs.x, inputs.every], dim=-1)
+    module = build(z.shape[-1], inputs.sizes.K)
     return Candidate(module, lambda: module(z)[0])
-
-
-def python_lstm(given: Problem) -> Candidate:
-    torch.manual_seed(SEED)
-    z = torch.cat([given.x, given.every], dim=-1)
-    module = PythonLSTM(z.shape[-1], given.sizes.K)
-    return Candidate(module, lambda: module(z))
 
 
 CANDIDATES: dict[str, Callable[[Problem], Candidate]] = {
@@ -106,17 +99,17 @@ CANDIDATES: dict[str, Callable[[Problem], Candidate]] = {
     "mclstm-reference": partial(ours, backend="reference"),
     "mclstm-eager": eager,
     "neuralhydrology": neuralhydrology,
-    "lstm": lstm,
-    "lstm-python": python_lstm,
+    "lstm": partial(lstm, build=torch_lstm),
+    "lstm-python": partial(lstm, build=PythonLSTM),
 }
 
 
-def built(names: tuple[str, ...], given: Problem, missing: dict[str, str]) -> dict[str, Candidate]:
-    """The candidates that can run here; of the others, `missing` gets the reason."""
-    found = {}
+def available(names: tuple[str, ...], inputs: Problem, missing: dict[str, str]) -> dict[str, Candidate]:
+    """The candidates that can run here; `missing` gets the reason for every other one."""
+    candidates = {}
     for name in names:
         try:
-            found[name] = CANDIDATES[name](given)
+            candidates[name] = CANDIDATES[name](inputs)
         except Unavailable as reason:
             missing[name] = str(reason)
-    return found
+    return candidates

@@ -1,118 +1,192 @@
-"""Passes over sequences: the paper's configuration, its runtime table, single sequences, growth, memory."""
+"""Passes over sequences: the paper's configuration, its runtime table, single sequences, growth, memory.
 
+Times are compared with the limit of the machine: the operations that a pass must execute, at the rate of
+the fastest float32 matrix product on the same threads in the same rounds.
+"""
+
+import timeit
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
+
+import torch
 
 from mclstm.nn.gates import GateOptions
-from mclstm_paper.bench.candidates import CANDIDATES, built, problem
-from mclstm_paper.bench.counting import operations
-from mclstm_paper.bench.job import PRODUCT, Job, Key, Measured, one_row, timed
-from mclstm_paper.bench.memory import increase
-from mclstm_paper.bench.roofline import fastest_product
-from mclstm_paper.bench.rows import BOTH, FORWARD, Row
-from mclstm_paper.bench.sizes import HYDROLOGY, PUBLISHED, Sizes
-from mclstm_paper.bench.unavailable import Unavailable
+from mclstm_paper.bench.candidates import CANDIDATES, available, problem
+from mclstm_paper.bench.peak_memory import peak_memory
+from mclstm_paper.bench.peers import Unavailable
+from mclstm_paper.bench.ratios import BOTH, FORWARD, Row
+from mclstm_paper.bench.scales import HYDROLOGY, PUBLISHED, Sizes
+from mclstm_paper.bench.timed_rounds import Key, Measurement, Outcome, one_row, timed
 
-__all__ = ["PAPER", "growth", "memory", "paper", "single", "table"]
+__all__ = [
+    "PAPER", "Operations", "fastest_product", "growth", "memory", "operations", "paper", "product",
+    "product_operations", "single", "table",
+]  # fmt: skip
 
 # Not the reference: it gives every sample its own copy of the weights, so that no bit depends on the batch.
-# For 256 of them that takes minutes and ten gigabytes; it is timed on single sequences.
+# For 256 samples that takes minutes and ten gigabytes; it is timed on single sequences.
 PAPER = ("mclstm-native", "mclstm-torch", "mclstm-eager", "neuralhydrology", "lstm", "lstm-python")
 SINGLE = ("mclstm-native", "mclstm-torch", "mclstm-reference", "mclstm-eager", "lstm")
 GROWTH = ("mclstm-native", "mclstm-torch", "lstm")
-# The paper's table: median milliseconds of a forward pass. Its GPU is not at hand.
+# The paper's table: median milliseconds of a forward pass. We have no GPU to measure on.
 TABLE_CPU = {"mclstm-eager": 951.0, "lstm-python": 205.0}
 TABLE_GPU = {"mclstm-eager": 236.0, "lstm-python": 121.0}
 TABLE = ("mclstm-native", "mclstm-torch", "mclstm-eager", "lstm", "lstm-python")
 
 
-def measured(
-    job: Job,
+class Operations(NamedTuple):
+    """Floating-point operations of the products of an MC-LSTM; a multiply-add counts as two."""
+
+    forward: int
+    both: int  # forward and backward
+
+
+def product_operations(B: int, T: int, M: int, K: int, F: int) -> int:
+    """All gates of all steps: (M + K + 1) rows of K logits, each a product with F features.
+
+        2 B T (M + K + 1) K F
+
+    >>> round(product_operations(B=256, T=365, M=1, K=64, F=1) / 1e9, 3)
+    0.789
+    """
+    return 2 * B * T * (M + K + 1) * K * F
+
+
+def operations(sizes: Sizes, gates_see: tuple[str, ...]) -> Operations:
+    """Operations of a time-dependent R with static inputs hoisted out of the loop.
+
+    The backward pass computes the gates again instead of storing R, then the gradients of the weights (each
+    as many operations as forward) and of the state (K of the F features). Not counted are the static inputs
+    (seen once per sequence), normalising, and gradients of the inputs, which the kernel computes, too.
+
+    >>> operations(Sizes(256, 365, 1, 3, 27, 64), ("aux", "state", "mass"))
+    Operations(forward=53677916160, both=211554140160)
+    """
+    widths = {"aux": sizes.A, "state": sizes.K, "mass": sizes.M}
+    F = sum(widths[name] for name in gates_see)
+    B, T, M, K = sizes.B, sizes.T, sizes.M, sizes.K
+    forward = product_operations(B, T, M, K, F)
+    state = product_operations(B, T, M, K, K) if "state" in gates_see else 0
+    return Operations(forward, 3 * forward + state)
+
+
+class Product(NamedTuple):
+    """A matrix product and how many operations it takes."""
+
+    call: Callable[[], object]
+    operations: int
+
+    def rate(self, tries: int) -> float:
+        """Operations per second, the best of several tries."""
+        return self.operations / min(timeit.repeat(self.call, number=1, repeat=tries))
+
+
+def product(size: int) -> Product:
+    """Two square matrices of this size, multiplied into a third.
+
+    >>> product(4).operations
+    128
+    """
+    left, right, into = (torch.ones(size, size) for _ in range(3))
+    return Product(lambda: torch.mm(left, right, out=into), 2 * size**3)
+
+
+def fastest_product(sizes: tuple[int, ...], tries: int = 3) -> Product:
+    """The product of the size at which the machine is fastest; it is then timed among the candidates."""
+    return max((product(size) for size in sizes), key=lambda candidate: candidate.rate(tries))
+
+
+def timed_passes(
+    measurement: Measurement,
     names: tuple[str, ...],
     problems: dict[str, Sizes],  # setting: sizes
     options: GateOptions,
     metrics: tuple[str, ...] = (FORWARD, BOTH),
-) -> Measured:
+) -> Outcome:
     """Every candidate on every problem, and the matrix product among them, all interleaved."""
     missing: dict[str, str] = {}
-    product = fastest_product(job.scale.products)
-    square = Sizes(0, 0, 0, 0, 0, 0)
-    calls: dict[Key, Callable[[], object]] = {(PRODUCT, "gflops", square): product.call}
+    limit = fastest_product(measurement.scale.products)
+    limit_key = ("matrix product", "gflops", Sizes(0, 0, 0, 0, 0, 0))
+    calls: dict[Key, Callable[[], object]] = {limit_key: limit.call}
     settings: dict[Key, str] = {}
     for setting, sizes in problems.items():
-        given = problem(sizes, options)
-        for name, candidate in built(names, given, missing).items():
+        inputs = problem(sizes, options)
+        for name, candidate in available(names, inputs, missing).items():
             passes: dict[str, Callable[[], object]] = {
                 FORWARD: candidate.forward,
-                BOTH: partial(candidate.both, given.dh),
+                BOTH: partial(candidate.both, inputs.dh),
             }
             for metric in metrics:
                 calls[name, metric, sizes] = passes[metric]
                 settings[name, metric, sizes] = setting
-    times = timed(job, calls)
-    rates = [product.operations / ms / 1e6 for ms in times.pop((PRODUCT, "gflops", square))]
-    limit = one_row(job, "float32", (PRODUCT, "gflops", square), rates, unit="GFLOP/s")
-    rows = [counted(one_row(job, settings[key], key, values), options) for key, values in times.items()]
-    return Measured([limit, *rows], missing)
+    times = timed(measurement, calls)
+    rates = [limit.operations / ms / 1e6 for ms in times.pop(limit_key)]
+    rows = [one_row(measurement, "float32", limit_key, rates, unit="GFLOP/s")]
+    for key, values in times.items():
+        rows.append(with_operations(one_row(measurement, settings[key], key, values), options))
+    return Outcome(rows, missing)
 
 
-def counted(measured: Row, options: GateOptions) -> Row:
-    """The row with the operations its pass must execute, if it is one of an MC-LSTM."""
-    if measured["model"].startswith("lstm"):
-        return measured
-    needed = operations(Sizes(**measured["sizes"]), tuple(options["gates_see"]))
-    return measured | {"operations": needed.forward if measured["metric"] == FORWARD else needed.both}
+def with_operations(row: Row, options: GateOptions) -> Row:
+    """The row of an MC-LSTM with the operations that its pass must execute; others unchanged."""
+    if row["model"].startswith("lstm"):
+        return row
+    needed = operations(Sizes(**row["sizes"]), tuple(options["gates_see"]))
+    return row | {"operations": needed.forward if row["metric"] == FORWARD else needed.both}
 
 
-def paper(job: Job) -> Measured:
+def paper(measurement: Measurement) -> Outcome:
     """The paper's configuration with hydrology gates, forward and forward with backward."""
-    return measured(job, PAPER, {"paper's configuration": job.scale.paper}, HYDROLOGY)
+    return timed_passes(measurement, PAPER, {"paper's configuration": measurement.scale.paper}, HYDROLOGY)
 
 
-def table(job: Job) -> Measured:
+def table(measurement: Measurement) -> Outcome:
     """The paper's runtime table: forward, softmax gates, every input given at every step; no GPU."""
-    sizes = job.scale.paper
+    sizes = measurement.scale.paper
     sizes = sizes._replace(A=sizes.A + sizes.S, S=0)
-    found = measured(job, TABLE, {"runtime table": sizes}, PUBLISHED, (FORWARD,))
-    rows = [row | {"paper": TABLE_CPU.get(row["model"])} for row in found.rows]
-    return Measured(rows + [not_measured(job, name, ms, sizes) for name, ms in TABLE_GPU.items()], {})
+    timed_rows, missing = timed_passes(measurement, TABLE, {"runtime table": sizes}, PUBLISHED, (FORWARD,))
+    rows = [row | {"paper": TABLE_CPU.get(row["model"])} for row in timed_rows]
+    rows += [not_measured(measurement, name, ms, sizes) for name, ms in TABLE_GPU.items()]
+    return Outcome(rows, missing)
 
 
-def not_measured(job: Job, model: str, ms: float, sizes: Sizes) -> Row:
-    """A number of the paper with nothing of ours beside it."""
-    empty = one_row(job, "runtime table", (model, "forward on a GPU", sizes), [0.0], ms)
+def not_measured(measurement: Measurement, model: str, ms: float, sizes: Sizes) -> Row:
+    """A number of the paper that we did not measure."""
+    empty = one_row(measurement, "runtime table", (model, "forward on a GPU", sizes), [0.0], ms)
     return empty | {"n": 0, "value": None, "low": None, "high": None, "values": []}
 
 
-def single(job: Job) -> Measured:
+def single(measurement: Measurement) -> Outcome:
     """One sequence at a time, for every number of cells."""
-    return measured(job, SINGLE, {f"K = {sizes.K}": sizes for sizes in job.scale.single}, HYDROLOGY)
+    problems = {f"K = {sizes.K}": sizes for sizes in measurement.scale.single}
+    return timed_passes(measurement, SINGLE, problems, HYDROLOGY)
 
 
-def growth(job: Job) -> Measured:
-    """How cost grows when one size does: B, T, K, A or M."""
-    axis, sweep = job.part, job.scale.sweeps[job.part]
+def growth(measurement: Measurement) -> Outcome:
+    """How cost grows with one size: B, T, K, A or M."""
+    axis, sweep = measurement.part, measurement.scale.sweeps[measurement.part]
     points = {f"{axis} = {value}": sweep.start._replace(**{axis: value}) for value in sweep.values}
-    return measured(job, GROWTH, points, HYDROLOGY)
+    return timed_passes(measurement, GROWTH, points, HYDROLOGY)
 
 
-def memory(job: Job) -> Measured:
-    """What forward and backward of one candidate take above the inputs; job.part: `candidate, T = steps`."""
-    name, steps = job.part.split(", T = ")
-    sizes = job.scale.paper._replace(T=int(steps))
+def memory(measurement: Measurement) -> Outcome:
+    """Peak memory of forward and backward above the inputs; the part is `candidate, T = steps`."""
+    name, steps = measurement.part.split(", T = ")
+    sizes = measurement.scale.paper._replace(T=int(steps))
     try:
-        # Libraries make themselves at home in the first call: a small one, before the mark.
+        # The first call loads libraries: a small one, before the mark is set.
         small = problem(sizes._replace(B=2, T=2), HYDROLOGY)
         CANDIDATES[name](small).both(small.dh)
-        given = problem(sizes, HYDROLOGY)
-        grown = increase(partial(CANDIDATES[name](given).both, given.dh))
+        inputs = problem(sizes, HYDROLOGY)
+        peak = peak_memory(partial(CANDIDATES[name](inputs).both, inputs.dh))
     except Unavailable as reason:
-        return Measured([], {name: str(reason)})
+        return Outcome([], {name: str(reason)})
     key = (name, "peak memory", sizes)
-    return Measured([one_row(job, f"T = {steps}", key, [grown], unit="MB", stored=stored(sizes))], {})
+    return Outcome([one_row(measurement, f"T = {steps}", key, [peak], unit="MB", stored=stored(sizes))], {})
 
 
 def stored(sizes: Sizes) -> float:
-    """MB of outflows and cells of all steps and of the gradients of x and a, which no pass can do without."""
+    """MB that every pass must store: outflows and cells of all steps, and the gradients of x and a."""
     B, T, M, A, _, K = sizes
     return 4 * B * (T * K + (T + 1) * K + T * (M + A)) / 1e6

@@ -33,20 +33,19 @@ def bench(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Time MC-LSTMs and LSTMs on this machine, one process a job; results are written after each."""
-    from mclstm_paper.bench.figure import save_figure
-    from mclstm_paper.bench.groups import GROUPS, jobs_of
-    from mclstm_paper.bench.page import whole
-    from mclstm_paper.bench.run import Record
-    from mclstm_paper.bench.run import bench as run
+    """Time MC-LSTMs and LSTMs on this machine; every measurement has a process and is saved at once."""
+    from mclstm_paper.bench.bench_record import Record
+    from mclstm_paper.bench.bench_record import bench as run
+    from mclstm_paper.bench.page import save_figure, whole
+    from mclstm_paper.bench.worker import GROUPS, measurements
 
     profile = "tiny" if tiny else "quick" if quick else "paper"
     if figure is not None and figure.suffix not in FORMS:
         raise ConfigError(f"--figure is {figure}. Give a name that ends in {' or '.join(FORMS)}.")
-    jobs = jobs_of(_chosen(rows, list(GROUPS)), _threads(threads), profile, repeats)
+    wanted = measurements(_chosen(rows, list(GROUPS)), _threads(threads), profile, repeats)
     record = Record(out, profile, keep)
     with _stoppable():
-        run(jobs, record, lambda line: None if quiet else print(line, file=sys.stderr, flush=True))
+        run(wanted, record, lambda line: None if quiet else print(line, file=sys.stderr, flush=True))
     content = json.loads(out.read_text())
     if figure is not None:
         save_figure(content, figure)
@@ -73,7 +72,7 @@ def _threads(text: str) -> list[int]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """SIGTERM ends the job under way, too: what is finished is in the file."""
+    """SIGTERM ends the measurement under way; finished ones are in the file."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number, "stopped; finished groups are in the results file")

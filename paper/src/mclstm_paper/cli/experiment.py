@@ -1,4 +1,4 @@
-"""`mclstm experiment NAME`: a table of the paper, made again."""
+"""`mclstm experiment NAME`: run an experiment of the paper and print its table."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,9 @@ import typer
 from mclstm.cli.show import Json, Quiet
 
 if TYPE_CHECKING:
-    from mclstm_paper.runner import Made
+    from mclstm_paper.runner import Outcome
 
 __all__ = ["experiment"]
-
-Names = Annotated[str | None, typer.Option(help="a,b,...: only these, also variants beside the table")]
 
 
 def experiment(
@@ -24,7 +22,9 @@ def experiment(
     protocol: Annotated[
         Literal["stated", "published"], typer.Option(help="as the text says, or as the published code did")
     ] = "stated",
-    models: Names = None,
+    models: Annotated[
+        str | None, typer.Option(help="a,b,...: only these, also variants beside the table")
+    ] = None,
     operations: Annotated[str | None, typer.Option(help="a,b,...: only these settings")] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", "--members", help="how many, instead of the profile's", min=1)
@@ -42,13 +42,13 @@ def experiment(
     download: Annotated[
         bool, typer.Option("--download", help="fetch MNIST first, for mnist-sum; checked")
     ] = False,
-    basins: Annotated[Path | None, typer.Option(help="file of basins to use, one a line")] = None,
+    basins: Annotated[Path | None, typer.Option(help="file of basins to use, one per line")] = None,
     scheme: Annotated[
         Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
     ] = None,
     cells: Annotated[int | None, typer.Option(help="hidden size, instead of the profile's", min=2)] = None,
     block: Annotated[
-        int, typer.Option(help="seeds a job; it finds finished jobs by the same number", min=1)
+        int, typer.Option(help="seeds per job; finished jobs are found by the same number", min=1)
     ] = 100,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
     grid: Annotated[
@@ -63,13 +63,12 @@ def experiment(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run what is left of an experiment's jobs and print its table; the same command goes on after a stop."""
-    from mclstm_paper.experiment import Options, require_heard
+    """Run the jobs of an experiment that are not finished and print its table; run again to continue."""
+    from mclstm_paper.experiment import refuse_unused_options
     from mclstm_paper.hydrology.basins import read_basins
-    from mclstm_paper.mnist_sum.digits import home
-    from mclstm_paper.mnist_sum.download import download_mnist
+    from mclstm_paper.options import Options
     from mclstm_paper.rates import choose, chosen_rates
-    from mclstm_paper.runner import experiment as of_name
+    from mclstm_paper.registry import experiment as load
     from mclstm_paper.runner import run
 
     options = Options(
@@ -90,22 +89,22 @@ def experiment(
         cells=cells,
         add=add,
     )
-    calm = quiet or as_json
+    silent = quiet or as_json
     if download:
-        require_heard(of_name(name), options)
-        download_mnist(data or home())
+        refuse_unused_options(load(name), options)
+        load(name).download(data)
     if grid:
-        path, text = choose(name, options, out, kept=results, workers=workers, quiet=calm)
-        print(path.read_text() if as_json else f"{text}\n\n{path}")
+        path, table = choose(name, options, out, results_dir=results, workers=workers, quiet=silent)
+        print(path.read_text() if as_json else f"{table}\n\n{path}")
         return
-    show(run(name, options, out, kept=results, workers=workers, quiet=calm), as_json)
+    show(run(name, options, out, results_dir=results, workers=workers, quiet=silent), as_json)
 
 
-def show(made: "Made", as_json: bool) -> None:
-    """The table and where its files are, or the content of these as JSON."""
+def show(outcome: "Outcome", as_json: bool) -> None:
+    """Print the table and where its files are, or the content of the result files as JSON."""
     if as_json:
-        print(json.dumps({str(path): content for path, content in made.results.items()}))
+        print(json.dumps({str(path): content for path, content in outcome.results.items()}))
         return
-    print(f"\n{made.table}\n\n{made.folder}")
-    for path in (*made.results, *made.figures):
+    print(f"\n{outcome.table}\n\n{outcome.folder}")
+    for path in (*outcome.results, *outcome.figures):
         print(path)

@@ -1,1 +1,1 @@
-"""Rain to runoff on CAMELS-US: members and their ensembles, the appendix's variants, the ablation."""
+"""Rain to runoff on CAMELS-US: ensembles, the variants of the paper's appendix, the ablation."""

@@ -6,7 +6,7 @@ from mclstm.errors import DataError
 
 __all__ = ["FIVE", "THIRTY", "read_basins"]
 
-# From all 18 hydrological units of the USA, snow from none to 73 % of what falls.
+# From all 18 hydrological units of the USA; the share of snow is 0 to 73 %.
 THIRTY = (
     "01022500", "01031500", "01333000", "02361000", "02465493", "03010655", "03439000", "03500000",
     "04015330", "04043050", "05057200", "05291000", "06221400", "06278300", "07057500", "07291000",
@@ -14,13 +14,13 @@ THIRTY = (
     "11141280", "11476600", "12010000", "12189500", "12375900", "12451000",
 )  # fmt: skip
 
-# Drawn, not chosen: random.Random(0).sample(THIRTY, 5). Sauk River (Washington), Dinwoody Creek (Wyoming),
+# Drawn at random: random.Random(0).sample(THIRTY, 5). Sauk River (Washington), Dinwoody Creek (Wyoming),
 # Lopez Creek (California), South Crow Creek (Montana), Shell Creek (Wyoming).
 FIVE = ("12189500", "06221400", "11141280", "12375900", "06278300")
 
 
 def read_basins(path: Path) -> tuple[str, ...]:
-    """The names in a file, one a line, leading zeros kept.
+    """The names in a file, one per line, with leading zeros.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +31,7 @@ def read_basins(path: Path) -> tuple[str, ...]:
     try:
         names = tuple(line.strip() for line in path.read_text().splitlines() if line.strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"Cannot read {path}: {error}. Give a text file with one basin a line.") from error
+        raise DataError(f"Cannot read {path}: {error}. Give a text file with one basin per line.") from error
     if not names:
-        raise DataError(f"{path} names no basin. Write one a line, such as 01022500.")
+        raise DataError(f"{path} names no basin. Write one per line, such as 01022500.")
     return names

@@ -1,35 +1,33 @@
-"""Rain to runoff: members of an MC-LSTM and an LSTM, each a job, and the ensembles of their simulations."""
+"""Rain to runoff: every member of an MC-LSTM or an LSTM is a job; ensembles average their simulations."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from mclstm.config import load_config
-from mclstm.config.members import conserving
+from mclstm.config.same_model import conserving
 from mclstm.evaluation.comparison import COMPARED
-from mclstm.evaluation.ensemble import read_flows, require_alike, scored
-from mclstm.jobs.execution import Job, Result
-from mclstm.report.comparison.costs import with_costs
-from mclstm.report.comparison.paper import is_papers_setting
-from mclstm.report.comparison.rows import rows_of
-from mclstm.report.comparison.runs import PREFIX
-from mclstm.report.comparison.score_table import comparison_table
-from mclstm.report.results import Row
-from mclstm_paper.experiment import Experiment, Options, chosen
-from mclstm_paper.hydrology.models import EXTRA, MODELS, SCALES, config_of, scheme_of
+from mclstm.evaluation.ensemble import model_scores, read_members
+from mclstm.jobs.job import Job, Result
+from mclstm_paper.experiment import Experiment
+from mclstm_paper.hydrology.models import EXTRA, MODELS, PREFIX, SCALES, config_of, scheme_of
+from mclstm_paper.hydrology.page import BLOCKS, SUMMARY, comparison_table
+from mclstm_paper.hydrology.printed import in_papers_setting
+from mclstm_paper.hydrology.record import rows_of, with_costs
+from mclstm_paper.hydrology.switches import SWITCHES
 from mclstm_paper.hydrology.training import RUN
+from mclstm_paper.options import Options, Plan, chosen_models
+from mclstm_paper.results import Row
 
 __all__ = ["EXPERIMENT"]
 
 NAME = "hydrology"
-PREDICTIONS = "evaluation/test/predictions.nc"
 
 
-def jobs(options: Options) -> list[Job]:
-    """One job a member; member by member, so that an early end leaves the same of every model."""
+def jobs(plan: Plan) -> list[Job]:
+    """One job per member, member by member, so that an early end leaves the same of every model."""
+    options = plan.options
     count = options.seeds or SCALES[options.profile].members
     members = range(options.first_seed, options.first_seed + count)
-    models = chosen(NAME, tuple(MODELS), tuple(EXTRA), options)
+    models = chosen_models(NAME, tuple(MODELS), tuple(EXTRA), options)
     return [
         Job(job_name(model, member, options), RUN, {"config": config_of(model, options, member)}, goal=1)
         for member in members
@@ -47,47 +45,43 @@ def job_name(model: str, member: int, options: Options) -> str:
     return f"{model}-{member}" if own else f"{scheme_of(options)}/{model}-{member}"
 
 
-def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
+def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
     """The single model and its ensemble, of the members that are finished.
 
     The runs are read, not the results of the jobs: an ensemble is scored as the mean of simulations.
     """
-    made: list[Row] = []
-    for model in chosen(NAME, tuple(MODELS), tuple(EXTRA), options):
-        done = [job for job in jobs(options) if job.name in results and of_model(job, model)]
-        runs = [options.root / job.name for job in done]
+    options = plan.options
+    table: list[Row] = []
+    for model in chosen_models(NAME, tuple(MODELS), tuple(EXTRA), options):
+        finished = [job for job in jobs(plan) if job.name in results and of_model(job, model)]
+        runs = [plan.jobs_dir / job.name for job in finished]
         if not runs:
             continue
-        flows = [read_flows(run / PREDICTIONS) for run in runs]
-        for run, other in zip(runs[1:], flows[1:], strict=True):
-            require_alike(flows[0], other, (str(runs[0]), str(run)))
-        sites = [str(site) for site in flows[0]["site"].to_numpy()]
-        first, last = (np.datetime_as_string(flows[0]["time"].to_numpy()[at], unit="D") for at in (0, -1))
-        kept = conserving(load_config(runs[0] / "config.yaml"))
-        like_paper = is_papers_setting(sites, first, last)
-        found = rows_of(scored(model, flows, kept), setting(sites, options), like_paper)
-        seeds = {"seeds": [job.parameters["config"]["training"]["seed"] for job in done]}
-        made += [row | seeds for row in with_costs(found, runs)]
-    return made
+        flows = read_members(runs)
+        scores = model_scores(model, flows, conserving(load_config(runs[0] / "config.yaml")))
+        scored = rows_of(scores, setting(flows[0].sizes["site"], options), in_papers_setting(flows[0]))
+        seeds = {"seeds": [job.parameters["config"]["training"]["seed"] for job in finished]}
+        table += [row | seeds for row in with_costs(scored, runs)]
+    return table
 
 
 def of_model(job: Job, model: str) -> bool:
     return bool(job.parameters["config"]["name"] == PREFIX + model)
 
 
-def setting(sites: Sequence[str], options: Options) -> str:
-    """The basins; and the scheme, where it is not the one of the protocol.
+def setting(basins: int, options: Options) -> str:
+    """How many basins; and the scheme, where it is not the one of the protocol.
 
-    >>> setting(["01022500"] * 447, Options()), setting(["01022500"], Options(scheme="last"))
+    >>> setting(447, Options()), setting(1, Options(scheme="last"))
     ('447 basins', '1 basins, scheme last')
     """
     own = scheme_of(options) == scheme_of(options._replace(scheme=None))
-    return f"{len(sites)} basins" + ("" if own else f", scheme {scheme_of(options)}")
+    return f"{basins} basins" + ("" if own else f", scheme {scheme_of(options)}")
 
 
-def table(found: Sequence[Row]) -> str:
-    """The scores in the shape of the paper's table, a table for each setting."""
-    scores = [row for row in found if row["metric"] in COMPARED]
+def table(rows: Sequence[Row]) -> str:
+    """The scores in the shape of the paper's table, one table per setting."""
+    scores = [row for row in rows if row["metric"] in COMPARED]
     settings = dict.fromkeys(row["setting"] for row in scores)
     parts = [
         f"{name}\n\n{comparison_table([row for row in scores if row['setting'] == name])}"
@@ -107,7 +101,10 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=table,
-    hears=("data", "basins", "scheme", "cells"),
-    shared=True,
-    every_job=True,
+    accepts=("data", "basins", "scheme", "cells"),
+    shares_file=True,
+    saves_each_job=True,
+    blocks=BLOCKS,
+    summary=SUMMARY,
+    switches=SWITCHES,
 )

@@ -6,16 +6,22 @@ from typing import Any, Literal, NamedTuple
 
 from mclstm.data.readers.camels_us import root_of
 from mclstm.errors import ConfigError
-from mclstm.report.comparison.runs import PREFIX
-from mclstm_paper.experiment import Options
 from mclstm_paper.hydrology.basins import THIRTY
-from mclstm_paper.protocols import switched
+from mclstm_paper.hydrology.switches import (
+    ATTRIBUTES_26,
+    LAST_DAY_SCORED,
+    OUTPUT_GATE_STARTS_OPEN,
+    SCHEDULE_EPOCH_EARLY,
+    STATE_NORMALISED_OVER_BATCH,
+)
+from mclstm_paper.options import Options
 
 __all__ = [
     "ATTRIBUTES",
     "EXTRA",
     "MODELS",
     "PERIODS",
+    "PREFIX",
     "Scale",
     "config_of",
     "data_of",
@@ -25,6 +31,7 @@ __all__ = [
 ]
 
 Scheme = Literal["sequence", "last"]
+PREFIX = "hydrology-"  # of the names of the runs; tables leave it out
 
 ATTRIBUTES = (
     "elev_mean", "slope_mean", "area_gages2", "frac_forest", "lai_max", "lai_diff", "gvf_max", "gvf_diff",
@@ -38,8 +45,8 @@ PERIODS = {
     "validation": ["1980-10-01", "1989-09-30"],
     "test": ["1989-10-01", "1999-09-30"],
 }
-# The final design of the paper's appendix, and its LSTM, of which the paper names the cells and where the
-# forget bias starts, but no dropout: there is none, see `lstm-dropout` below.
+# The final design of the paper's appendix, and its LSTM. The paper states the cells and the forget bias of
+# the LSTM but no dropout, so there is none; see `lstm-dropout` below.
 MODELS: dict[str, dict[str, Any]] = {
     "mclstm": {
         "name": "mclstm",
@@ -52,17 +59,17 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "lstm": {"name": "lstm", "forget_bias": 3.0},
 }
-EPOCHS, DROPS = 30, (20, 25)  # of the paper; training by updates has its drops at the same fractions
+EPOCHS, DROPS = 30, (20, 25)  # as in the paper; training by updates drops the rate at the same fractions
 RATES = (0.01, 0.005, 0.001)
-FORCING = "maurer_extended"  # of the paper
+FORCING = "maurer_extended"  # as in the paper
 
 
 class Scale(NamedTuple):
-    """How large a profile is; updates are those of the scheme `sequence`."""
+    """The size of a profile."""
 
     cells: dict[str, int]
     batch_size: int
-    updates: int
+    updates: int  # of the scheme `sequence`
     members: int
     validate_every: int  # epochs of the scheme `sequence`
     checkpoint_every: int
@@ -75,7 +82,7 @@ SCALES = {
 
 
 class Extra(NamedTuple):
-    """A model that can be asked for besides: one of MODELS, with other keys of its sections."""
+    """A further model: one of MODELS, with some keys of its sections changed."""
 
     kind: str
     training: dict[str, Any]
@@ -84,9 +91,9 @@ class Extra(NamedTuple):
     data: Mapping[str, Any] = {}
 
 
-# So high a share that the average is of the last tenth of the updates, see training/average.py.
+# With this share the average covers about the last tenth of the updates.
 STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
-# The same of small batches, which are noisier.
+# The same for small batches, which are noisier.
 SLOW: dict[str, Any] = {"average": 0.999, "learning_rate": 0.005, "schedule": {}}
 EXTRA: dict[str, Extra] = {
     "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),
@@ -100,7 +107,7 @@ EXTRA: dict[str, Extra] = {
     "lstm-tuned": Extra("lstm", STEADY, Scale({"lstm": 128}, 256, 1500, 10, 4, 20)),
     # A quarter of the batch, three times the updates, half the rate.
     "mclstm-small-batches": Extra("mclstm", SLOW, Scale({"mclstm": 32}, 64, 6000, 10, 4, 100)),
-    # Gates also see means of the past days; 4,000 updates, for in a longer trial the validation score fell.
+    # Gates also see means of the past days. 4,000 updates: the validation score fell in a longer trial.
     "mclstm-antecedent": Extra(
         "mclstm", SLOW, Scale({"mclstm": 32}, 64, 4000, 10, 4, 100), data={"antecedent": [7, 30, 90]}
     ),
@@ -108,14 +115,14 @@ EXTRA: dict[str, Extra] = {
 
 
 def scheme_of(options: Options) -> Scheme:
-    """How windows are scored: as asked, else as the protocol has it."""
+    """How windows are scored: the option, else what the protocol says."""
     if options.scheme is not None:
         return options.scheme
-    return "last" if switched("hydrology: last day scored", options.protocol) else "sequence"
+    return "last" if LAST_DAY_SCORED.on(options.protocol) else "sequence"
 
 
 def require_stated(experiment: str, options: Options) -> None:
-    """Refuse a protocol for an experiment of which nothing was published but the table."""
+    """Refuse the published protocol for an experiment without published code."""
     if options.protocol != "stated":
         raise ConfigError(
             f"{experiment} has no published code to follow. Leave out --protocol {options.protocol}."
@@ -124,28 +131,28 @@ def require_stated(experiment: str, options: Options) -> None:
 
 def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     """The config of a member as nested dictionaries; its seed is its number."""
-    asked, protocol = EXTRA.get(name, Extra(name, {})), options.protocol
-    kind, scale = asked.kind, asked.paper if options.profile == "paper" else SCALES["quick"]
-    model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | dict(asked.model)
-    if kind == "mclstm" and switched("hydrology: state normalised over the batch", protocol):
+    extra, protocol = EXTRA.get(name, Extra(name, {})), options.protocol
+    kind, scale = extra.kind, extra.paper if options.profile == "paper" else SCALES["quick"]
+    model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | dict(extra.model)
+    if kind == "mclstm" and STATE_NORMALISED_OVER_BATCH.on(protocol):
         model["state_norm"] = "batch"
-    if kind == "mclstm" and switched("hydrology: output gate starts open", protocol):
+    if kind == "mclstm" and OUTPUT_GATE_STARTS_OPEN.on(protocol):
         model["output_bias"] = 3.0
-    left_out = {"p_seasonality"} if switched("hydrology: 26 attributes", protocol) else set()
+    left_out = {"p_seasonality"} if ATTRIBUTES_26.on(protocol) else set()
     static = [attribute for attribute in ATTRIBUTES if attribute not in left_out]
     sites = options.basins if options.basins is not None else THIRTY if options.profile == "quick" else ()
     return {
         "name": PREFIX + name,
-        "data": data_of(options, sites, static) | dict(asked.data),
+        "data": data_of(options, sites, static) | dict(extra.data),
         "periods": PERIODS,
         "model": model,
-        "training": training_of(options, scale) | asked.training | {"seed": member},
+        "training": training_of(options, scale) | extra.training | {"seed": member},
         "evaluation": {"restart": 1 if scheme_of(options) == "last" else None},
     }
 
 
 def data_of(options: Options, sites: Sequence[str], static: Sequence[str]) -> dict[str, Any]:
-    """CAMELS-US: precipitation in mm/day is the mass; no basins named means all there are."""
+    """CAMELS-US: precipitation in mm/day is the mass; without sites, all basins are used."""
     if options.data is None:
         raise ConfigError(
             "The hydrology experiments need --data, the folder of CAMELS-US: docs/hydrology.md."
@@ -162,14 +169,14 @@ def data_of(options: Options, sites: Sequence[str], static: Sequence[str]) -> di
 
 
 def reader_of(data: Path) -> str:
-    """CAMELS-US with the paper's forcings, where the folder holds those of others as well."""
+    """CAMELS-US; with the paper's forcings where the folder holds several products."""
     root = root_of(data)
     products = [] if root is None else [folder.name for folder in (root / "basin_mean_forcing").glob("*/")]
     return f"camels_us/{FORCING}" if len(products) > 1 and FORCING in products else "camels_us"
 
 
 def training_of(options: Options, scale: Scale) -> dict[str, Any]:
-    """Windows, batches, how long and with which rates."""
+    """Windows, batches, duration and learning rates."""
     shared = {
         "batch_size": scale.batch_size,
         "learning_rate": RATES[0],
@@ -178,19 +185,19 @@ def training_of(options: Options, scale: Scale) -> dict[str, Any]:
         "checkpoint_every": scale.checkpoint_every,
     }
     if scheme_of(options) == "last":
-        # Validated once, at the end: the weights are those of the last epoch, as the paper says.
+        # One validation, at the end: the weights are those of the last epoch, as the paper says.
         windows = {"scheme": "last", "length": 365, "validate_every": EPOCHS}
     else:
-        # 56 % of the cost. Validation NSE of 30 basins, 3 seeds: 0.736, 0.705, 0.739; with the gradient of
-        # the warm-up 0.724, 0.732, 0.737: no difference that shows (tried by hand, not a recorded result).
+        # Without the gradient of the warm-up an update costs 56 %. Validation NSE of 30 basins, 3 seeds:
+        # 0.736, 0.705, 0.739 without it, 0.724, 0.732, 0.737 with it (tried by hand, not recorded).
         windows = {"scheme": "sequence", "length": 545, "warmup": 365, "warmup_gradient": False}
         windows |= {"validate_every": scale.validate_every}
     return shared | windows | duration(options, scale)
 
 
 def duration(options: Options, scale: Scale) -> dict[str, Any]:
-    """When to stop and when the rate falls: 30 epochs as the paper, or updates, with the same fractions."""
-    early = int(switched("hydrology: schedule an epoch early", options.protocol))
+    """When to stop and when the rate falls: by epochs as in the paper, or by the same shares of updates."""
+    early = int(SCHEDULE_EPOCH_EARLY.on(options.protocol))
     epochs = [drop - early for drop in DROPS]
     if scheme_of(options) == "last" and options.profile == "paper" and options.updates is None:
         return {

@@ -1,24 +1,48 @@
-"""The hydrology blocks of the documentation, from results/hydrology/*.json."""
+"""The paper's table beside ours, and the other hydrology blocks of the docs, from results/hydrology/."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mclstm.evaluation.comparison import COMPARED
-from mclstm.report.comparison.cycle_figure import METRICS as CYCLE
-from mclstm.report.comparison.cycle_figure import cycle_table
-from mclstm.report.comparison.score_table import comparison_table, label, short_label
-from mclstm.report.comparison.tests_table import tests_table
-from mclstm.report.results import read_results
-from mclstm.report.tables import NOTHING, lined
-from mclstm_paper.hydrology.trials_table import trials_table
-from mclstm_paper.hydrology.variants_tables import ablation_table, claims_list, variants_table
+from mclstm.report.comparison.score_section import (
+    DIGITS,
+    HEADS,
+    MARKS,
+    OTHER_MODELS,
+    label,
+    score_cell,
+    short_label,
+    significance_table,
+)
+from mclstm.report.comparison.season_section import SEASON_METRICS, season_table
+from mclstm.report.markdown import NOTHING, text_table
+from mclstm_paper.experiment import Block, Line, three_decimals
+from mclstm_paper.hydrology.printed import METRICS, printed_quartiles
+from mclstm_paper.hydrology.trials import trials_table
+from mclstm_paper.results import Claim, Row, read_results
 
-__all__ = ["HYDROLOGY"]
+__all__ = ["BLOCKS", "CONSERVING", "FOLDER", "SUMMARY", "comparison_table", "not_measured", "read"]
 
 FOLDER = "results/hydrology"
 SETTING = "447 basins"
-DIGITS = {"nse": ".3f", "fhv": ".1f"}
+NO_ROWS = f"Not measured yet: `{FOLDER}/stated.json` has no such rows."
+# The lines of the table, in its order.
+MODELS = (
+    "mclstm-mixed-ensemble",
+    *("mclstm-antecedent-ensemble", "mclstm-antecedent"),
+    *("mclstm-small-batches-ensemble", "mclstm-small-batches"),
+    *("mclstm-tuned-ensemble", "mclstm-tuned", "mclstm-ensemble", "mclstm"),
+    *("mclstm-evapotranspiration-ensemble", "mclstm-evapotranspiration"),
+    *("lstm-tuned-ensemble", "lstm-tuned", "lstm-ensemble", "lstm"),
+    *OTHER_MODELS,
+)
+FREE = ("lstm", "ealstm", "mclstm-evapotranspiration")  # their predictions need not be mass they were given
+CONSERVING = {name: not name.startswith(FREE) for name in MODELS}
+TRAINED = ("mclstm", "lstm")  # by us: without a run they have no value, for the paper's is not ours
+NOTE = "† the paper's value: neither scores by basin nor simulations were at hand."
+PAIR = re.compile(r"(\S+) is better than (\S+) in (\S+)")
 SINGLE = ("mclstm", "mclstm-tuned", "mclstm-small-batches", "mclstm-antecedent")
 # What, its metric, what was aimed at, and the models that tried.
 TARGETS = (
@@ -28,33 +52,90 @@ TARGETS = (
     ("LSTM, one member, NSE", "nse", "the paper's 0.737", ("lstm", "lstm-tuned")),
     ("LSTM, ensemble, NSE", "nse", "the paper's 0.763", ("lstm-tuned-ensemble",)),
 )
-NONE = f"Not measured yet: `{FOLDER}/stated.json` has no such rows."
 
 
-def table(root: Path) -> str:
+def comparison_table(rows: Sequence[Row], conserving: Mapping[str, bool | None] | None = None) -> str:
+    """Markdown: one line per model, median (lower to upper quartile), or mean ± deviation over seeds.
+
+    Beside each of the paper's four metrics stands the paper's own number, if any row has one.
+    """
+    cells = {(row["model"], row["metric"]): row for row in rows}
+    flags = {**CONSERVING, **(conserving or {})}
+    with_paper = METRICS if any(row["paper"] is not None for row in rows) else ()
+    models = ordered({row["model"] for row in rows})
+    head, lines = ["", "MC"], [[label(model), MARKS[flags.get(model)]] for model in models]
+    for metric in COMPARED:
+        head += [HEADS[metric], "paper"] if metric in with_paper else [HEADS[metric]]
+        for line, model in zip(lines, models, strict=True):
+            row = cells.get((model, metric))
+            line += [our_cell(row), paper_cell(row)] if metric in with_paper else [our_cell(row)]
+    table = text_table(head, lines)
+    return f"{table}\n\n{NOTE}" if "†" in table else table
+
+
+def ordered(models: Iterable[str]) -> list[str]:
+    """The models of the table in its order; those that it does not know come first, by name."""
+    known = [name for name in MODELS if name in models]
+    return sorted(set(models) - set(known)) + known
+
+
+def our_cell(row: Row | None) -> str:
+    """The value with its interval; where nothing else is known the paper's, marked."""
+    if row is None or row["value"] is not None:
+        return score_cell(row)
+    if row["model"].removesuffix("-ensemble") in TRAINED:
+        return NOTHING
+    digits = DIGITS.get(row["metric"], 3)
+    value, low, high = printed_quartiles(row["model"], row["metric"])
+    return f"*{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})* †"
+
+
+def paper_cell(row: Row | None) -> str:
+    if row is None or row["paper"] is None:
+        return NOTHING
+    return f"{row['paper']:.{DIGITS.get(row['metric'], 3)}f}"
+
+
+def scores(root: Path) -> str:
     """The paper's table with the paper's numbers beside ours."""
     rows = [row for row in read(root)["rows"] if row["setting"] == SETTING and row["metric"] in COMPARED]
-    return comparison_table(rows) if any(row["value"] is not None for row in rows) else NONE
+    return comparison_table(rows) if any(row["value"] is not None for row in rows) else NO_ROWS
 
 
-def tests(root: Path) -> str:
+def significance(root: Path) -> str:
     """Wilcoxon's tests of our MC-LSTM against every other model, and the claims about all of them."""
     claims = read(root)["claims"]
     for subject in ("mclstm-ensemble", "mclstm-mixed-ensemble", "mclstm-tuned-ensemble", "mclstm"):
-        if any(claim["claim"].startswith(f"{subject} is better than") for claim in claims):
-            whole = [
-                c for c in claims if " than every " in c["claim"] and c["claim"].startswith(f"{subject} ")
-            ]
-            said = [f"* {c['claim']}: {'yes' if c['holds'] else 'no'}, p = {c['p']:.2g}" for c in whole]
-            return "\n".join([tests_table(claims, subject), "", *said])
-    return NONE
+        outcomes = claimed(claims, subject)
+        if outcomes:
+            whole = [c for c in claims if re.match(rf"{subject} .* than every ", c["claim"])]
+            lines = [f"* {c['claim']}: {'yes' if c['holds'] else 'no'}, p = {c['p']:.2g}" for c in whole]
+            return "\n".join([significance_table(subject, outcomes), "", *lines])
+    return NO_ROWS
+
+
+def claimed(claims: Sequence[Claim], subject: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """By rival and metric, p that the subject is better and p that it is worse, from claims in words.
+
+    >>> better = {"claim": "mclstm is better than lstm in fhv", "p": 0.02}
+    >>> claimed([better, {"claim": "lstm is better than mclstm in fhv", "p": 0.98}], "mclstm")
+    {('lstm', 'fhv'): (0.02, 0.98)}
+    """
+    p = {match.groups(): claim["p"] for claim in claims if (match := PAIR.fullmatch(claim["claim"]))}
+    rivals = ordered({rival for one, rival, _ in p if one == subject})
+    return {
+        (rival, metric): (p[subject, rival, metric], p.get((rival, subject, metric), 1.0))
+        for rival in rivals
+        for metric in COMPARED
+        if (subject, rival, metric) in p
+    }
 
 
 def snow(root: Path) -> str:
     """Correlation of chosen cells with snow water equivalent in the years that had no part in the choice."""
     rows = [row for row in read(root)["rows"] if row["metric"].startswith("swe-r")]
     if not rows:
-        return NONE
+        return NO_ROWS
     names = {"swe-r": "r", "swe-r-anomaly": "r of anomalies"}
     lines = []
     for row in rows:
@@ -62,33 +143,19 @@ def snow(root: Path) -> str:
         paper = NOTHING if row["paper"] is None else f"{row['paper']:.2f}"
         about = [short_label(row["model"]), row["setting"], names[row["metric"]]]
         lines.append([*about, f"{row['value']:.2f}{span}", str(row["n"]), paper])
-    return lined(["model", "what", "", "held out", "members", "paper"], lines)
+    return text_table(["model", "what", "", "held out", "members", "paper"], lines)
 
 
 def evapotranspiration(root: Path) -> str:
     """The annual cycle of what models lose against potential and modelled evapotranspiration."""
-    rows = [row for row in read(root)["rows"] if row["metric"] in CYCLE]
-    return cycle_table(rows) if rows else NONE
-
-
-def variants(root: Path) -> str:
-    """The variants of the appendix side by side."""
-    rows = read(root, "variants.json")["rows"]
-    return variants_table(rows) if rows else none("variants.json")
-
-
-def ablation(root: Path) -> str:
-    """The ablation's table, and which of its differences are significant."""
-    found = read(root, "ablation.json")
-    if not found["rows"]:
-        return none("ablation.json")
-    return f"{ablation_table(found['rows'])}\n\n{claims_list(found['claims'])}"
+    rows = [row for row in read(root)["rows"] if row["metric"] in SEASON_METRICS]
+    return season_table(rows) if rows else NO_ROWS
 
 
 def trials(root: Path) -> str:
     """What was tried on the validation years."""
     rows = read(root, "trials.json")["rows"]
-    return trials_table(rows) if rows else none("trials.json")
+    return trials_table(rows) if rows else not_measured("trials.json")
 
 
 def reached(root: Path) -> str:
@@ -96,36 +163,36 @@ def reached(root: Path) -> str:
     rows = {(row["model"], row["metric"]): row for row in read(root)["rows"] if row["setting"] == SETTING}
     lines = []
     for what, metric, aimed, models in TARGETS:
-        found = {label(model): rows[model, metric]["value"] for model in models if (model, metric) in rows}
-        shown = ", ".join(f"{value:{DIGITS[metric]}} ({name})" for name, value in found.items())
-        lines += [[what, aimed, shown]] if shown else []
-    return lined(["", "aimed at", "reached"], lines) if lines else NONE
+        values = {label(model): rows[model, metric]["value"] for model in models if (model, metric) in rows}
+        cell = ", ".join(f"{value:.{DIGITS.get(metric, 3)}f} ({name})" for name, value in values.items())
+        lines += [[what, aimed, cell]] if cell else []
+    return text_table(["", "aimed at", "reached"], lines) if lines else NO_ROWS
 
 
 def validation(root: Path) -> str:
     """What ensembles score in the validation years, by which they were chosen."""
-    found = read(root, "validation.json")["rows"]
-    rows = [row for row in found if row["metric"] == "nse" and row["model"].startswith("mclstm")]
-    lines = [
-        [label(row["model"]), str(row["n"]), f"{row['value']:.3f}"]
-        for row in sorted(rows, key=lambda row: -row["value"])
-    ]
-    return lined(["", "members", "median NSE, validation"], lines) if rows else none("validation.json")
+    every = read(root, "validation.json")["rows"]
+    rows = [row for row in every if row["metric"] == "nse" and row["model"].startswith("mclstm")]
+    if not rows:
+        return not_measured("validation.json")
+    best_first = sorted(rows, key=lambda row: -row["value"])
+    lines = [[label(row["model"]), str(row["n"]), f"{row['value']:.3f}"] for row in best_first]
+    return text_table(["", "members", "median NSE, validation"], lines)
 
 
 def reading(root: Path) -> str:
     """How long the basins take to read."""
-    rows = {item["setting"]: item for item in read(root, "reading.json")["rows"]}
+    rows = {row["setting"]: row for row in read(root, "reading.json")["rows"]}
     if not rows:
-        return none("reading.json")
+        return not_measured("reading.json")
     first, cached = (
-        f"{item['value']:.1f} s ({item['low']:.1f} to {item['high']:.1f}, {item['n']} times)"
-        for item in (rows["first"], rows["cached"])
+        f"{row['value']:.1f} s ({row['low']:.1f} to {row['high']:.1f}, {row['n']} times)"
+        for row in (rows["first"], rows["cached"])
     )
     return f"The first reading takes {first}, a later one {cached}: median and range."
 
 
-def none(name: str) -> str:
+def not_measured(name: str) -> str:
     return f"Not measured yet: `{FOLDER}/{name}` does not exist."
 
 
@@ -134,15 +201,21 @@ def read(root: Path, name: str = "stated.json") -> dict[str, Any]:
     return read_results(root / FOLDER / name) or {"rows": [], "claims": []}
 
 
-HYDROLOGY: dict[str, Callable[[Path], str]] = {
-    "hydrology": table,
-    "hydrology-tests": tests,
+BLOCKS: dict[str, Block] = {
+    "hydrology": scores,
+    "hydrology-tests": significance,
     "hydrology-snow": snow,
     "hydrology-evapotranspiration": evapotranspiration,
-    "hydrology-variants": variants,
-    "hydrology-ablation": ablation,
     "hydrology-trials": trials,
     "hydrology-reached": reached,
     "hydrology-validation": validation,
     "hydrology-reading": reading,
 }
+SUMMARY = tuple(
+    Line(f"447 basins, median NSE: {model}", SETTING, model, "nse", three_decimals)
+    for kind in (
+        *("mclstm", "mclstm-tuned", "mclstm-small-batches", "mclstm-antecedent", "mclstm-mixed"),
+        *("lstm", "lstm-tuned"),
+    )
+    for model in (kind, f"{kind}-ensemble")
+)

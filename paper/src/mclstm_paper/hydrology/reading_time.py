@@ -1,8 +1,8 @@
-"""How long reading CAMELS-US takes: from its text files, and from the cache that the first reading leaves.
+"""How long reading CAMELS-US takes, from its text files and from the cache that the first reading writes.
 
     python -m mclstm_paper.hydrology.reading_time --data camels_us --results results/hydrology/reading.json
 
-Every reading is a process of its own, whose start and imports are not counted; the cache is a new folder.
+Every reading has its own process; starting it and importing are not counted. The cache is a new folder.
 """
 
 import argparse
@@ -17,17 +17,17 @@ from pathlib import Path
 from mclstm.config import check_config
 from mclstm.data.readers.camels_us import root_of
 from mclstm.from_config import read_series
-from mclstm.report.results import Row, row, save_results
-from mclstm_paper.experiment import Options
 from mclstm_paper.hydrology.models import config_of
+from mclstm_paper.options import Options
+from mclstm_paper.results import Row, row, save_results
 
 __all__ = ["main", "reading_rows"]
 
-CACHED = 3  # readings from the cache for each from the files
+CACHED = 3  # readings from the cache for each reading from the files
 
 
 def reading_rows(data: Path, repeats: int) -> list[Row]:
-    """Seconds of every reading, the first ones and those from the cache."""
+    """Seconds of every reading from the files and from the cache."""
     first: list[float] = []
     cached: list[float] = []
     for _ in range(repeats):
@@ -38,14 +38,14 @@ def reading_rows(data: Path, repeats: int) -> list[Row]:
 
 
 def in_a_process(data: Path, cache: Path) -> float:
-    """Seconds of one reading with a cache folder."""
+    """Seconds of one reading in a new process, with a cache folder."""
     words = [sys.executable, "-m", __spec__.name, "--data", str(data), "--once"]
     around = os.environ | {"MCLSTM_CACHE": str(cache)}
     return float(subprocess.run(words, env=around, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def once(data: Path) -> float:
-    """Seconds of one reading of what the experiment reads, checks included."""
+    """Seconds of one reading of the experiment's data, checks included."""
     config = check_config(config_of("mclstm", Options(profile="paper", data=data), member=0))
     began = time.perf_counter()
     read_series(config, require_target=True)
@@ -59,15 +59,15 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3, choices=range(1, 101), metavar="1...100")
     parser.add_argument("--once", action="store_true", help="one reading with the cache as it is")
     parser.add_argument("--results", type=Path, default=Path("results/hydrology/reading.json"))
-    asked = parser.parse_args(words)
-    if root_of(asked.data) is None:
-        parser.error(f"{asked.data} has no folder basin_mean_forcing. Name the folder of CAMELS-US.")
-    if asked.once:
-        print(once(asked.data))
+    options = parser.parse_args(words)
+    if root_of(options.data) is None:
+        parser.error(f"{options.data} has no folder basin_mean_forcing. Name the folder of CAMELS-US.")
+    if options.once:
+        print(once(options.data))
         return
     began = time.perf_counter()
-    rows = reading_rows(asked.data, asked.repeats)
-    save_results(asked.results, "hydrology-reading", "paper", rows, time.perf_counter() - began)
+    rows = reading_rows(options.data, options.repeats)
+    save_results(options.results, "hydrology-reading", "paper", rows, time.perf_counter() - began)
 
 
 if __name__ == "__main__":

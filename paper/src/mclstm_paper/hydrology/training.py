@@ -1,4 +1,4 @@
-"""One job = one run of the pipeline in the job's own folder: trained, then scored on the test period once."""
+"""One job is one run of the pipeline in the job's folder: trained, then scored once on the test period."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ import xarray as xr
 
 from mclstm import pipeline
 from mclstm.config import Config, check_config, load_config
-from mclstm.config.members import conserving, difference, essence
+from mclstm.config.same_model import conserving, difference, shared_by_members
 from mclstm.errors import ConfigError, TrainingError
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.score_tables import read_table
-from mclstm.jobs.execution import Result, Work
-from mclstm.jobs.monitor import Watch
+from mclstm.jobs.job import Result, Work
+from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
 from mclstm.training.state import read_progress
@@ -24,37 +24,40 @@ from mclstm.training.state import read_progress
 __all__ = ["RUN", "learn", "mass_errors"]
 
 
-def learn(folder: Path, watch: Watch, goal: int, config: dict[str, Any], may_fail: bool = False) -> Result:
-    """Train and score one run; `goal` is 1, a whole run. A run that is there already is gone on with.
+def learn(
+    folder: Path, monitor: JobMonitor, goal: int, config: dict[str, Any], may_fail: bool = False
+) -> Result:
+    """Train and score one run; `goal` is 1, a whole run. A run that is already there is continued.
 
-    may_fail: a training that goes to NaN is a result too, as in the paper's ablation.
+    may_fail: a training that goes to NaN is a result, too, as in the paper's ablation.
     """
-    # As many threads as this process has been given: fixed in the run, so that it repeats bit by bit.
+    # The run keeps the number of threads of this process, so that it repeats bit by bit.
     section = {**config["training"], "threads": torch.get_num_threads()}
     wanted = check_config({**config, "training": section})
     run = RunFolder(folder)
     require_same(run, wanted)
+    trained: pipeline.Run | Path = folder
     try:
         if not finished(run):
-            pipeline.train_at(folder, wanted, shown(watch), watch.stopped)
+            trained = pipeline.train_or_resume(folder, wanted, job_progress(monitor), monitor.stopped)
     except TrainingError as error:
         if not may_fail:
             raise
         run.note(f"given up: {error}")
         return {"failed": str(error)}
     if not run.is_scored("test"):
-        pipeline.evaluate(folder, "test", figures=False)
+        pipeline.evaluate(trained, "test", figures=False)
     return outcome(run)
 
 
 def require_same(run: RunFolder, wanted: Config) -> None:
-    """Refuse a run that was put here but is another one; name, threads and savings may differ."""
+    """Refuse a run in this folder that is another one; name, threads and checkpoints may differ."""
     if not run.config.is_file():
         return
-    found = load_config(run.config)
-    seeds = found.training.seed, wanted.training.seed
-    if essence(found) != essence(wanted) or seeds[0] != seeds[1]:
-        where = difference(found, wanted) if seeds[0] == seeds[1] else "training.seed"
+    present = load_config(run.config)
+    seeds = present.training.seed, wanted.training.seed
+    if shared_by_members(present) != shared_by_members(wanted) or seeds[0] != seeds[1]:
+        where = difference(present, wanted) if seeds[0] == seeds[1] else "training.seed"
         raise ConfigError(
             f"{run.path} holds a run with another {where} than this experiment asks for. "
             "Move it away, or choose another folder with --out."
@@ -62,17 +65,17 @@ def require_same(run: RunFolder, wanted: Config) -> None:
 
 
 def finished(run: RunFolder) -> bool:
-    """Whether a run has come to its end."""
+    """Whether a run is trained to its end."""
     last = run.checkpoints / "last.safetensors"
     return last.is_file() and read_progress(last).finished
 
 
-def shown(watch: Watch) -> Callable[[int, str], Any]:
+def job_progress(monitor: JobMonitor) -> Callable[[int, str], Any]:
     """Progress of a run as progress of a job."""
 
     @contextmanager
     def showing(total: int, title: str) -> Iterator[Show]:
-        yield lambda done, loss, error: watch.show(done, total, f"loss {loss:.4g}")
+        yield lambda done, loss, error: monitor.show(done, total, f"loss {loss:.4g}")
 
     return showing
 
@@ -95,7 +98,7 @@ def outcome(run: RunFolder) -> Result:
 
 
 def continuous(path: Path) -> list[float]:
-    """NSE by site of a run straight through the period, where `simulated` began afresh now and then."""
+    """NSE by site of a simulation through the whole period; `simulated` restarts now and then."""
     with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
         pair = file["continuous"].to_numpy(), file["observed"].to_numpy()
     return [score(s, o, ["nse"])["nse"] for s, o in zip(*pair, strict=True)]
@@ -104,7 +107,7 @@ def continuous(path: Path) -> list[float]:
 def mass_errors(balance: pd.DataFrame) -> list[float] | None:
     """|measured inflow + stored before - outflow - stored after| / (inflow + stored before) by site.
 
-    What input scaling adds was never measured, and counts as error. None of a model without stores.
+    What input scaling adds was not measured and counts as error. A model without stores has None.
 
     >>> books = pd.DataFrame({"inflow": [10.0], "storage before": [0.0], "residual": [0.0]})
     >>> mass_errors(books.assign(**{"added by input scaling": [1.0]}))

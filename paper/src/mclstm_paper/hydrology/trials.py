@@ -1,9 +1,9 @@
-"""Settings tried on the validation years: how each differs from the experiment's MC-LSTM, and its scores.
+"""Settings tried on the validation years: what each changes in the experiment's MC-LSTM, and its scores.
 
     python -m mclstm_paper.hydrology.trials RUN... --results results/hydrology/trials.json
 
-A config of a trial names another test period than the experiment, so that choosing cannot touch the test
-years. Members of the record may stand beside them for comparison, and are marked.
+The config of a trial has another test period than the experiment, so that choosing cannot touch the test
+years. Members of the recorded ensembles may be given as well; they are marked.
 """
 
 import argparse
@@ -11,25 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from mclstm.config import Config, check_config, load_config
 from mclstm.errors import ConfigError
-from mclstm.report.results import Row, row, save_results
+from mclstm.report.markdown import markdown
 from mclstm.training import journal
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import read_progress
-from mclstm_paper.experiment import Options
 from mclstm_paper.hydrology.models import PERIODS, config_of
+from mclstm_paper.options import Options
+from mclstm_paper.results import Row, row, save_results
 
-__all__ = ["changes", "main", "trial_rows"]
+__all__ = ["changes", "main", "trial_rows", "trials_table"]
 
 SECTIONS = ("data", "model", "training")
-# What makes a run another run of the same trial, or only says how often it was looked at.
-ASIDE = {"path", "attributes", "sites", "seed", "threads", "checkpoint_every", "validate_every", "backend"}
+# Keys that do not make a run another trial.
+IGNORED = {"path", "attributes", "sites", "seed", "threads", "checkpoint_every", "validate_every", "backend"}
 
 
 def trial_rows(runs: Sequence[Path]) -> list[Row]:
-    """One row a run: the best validation score, when it came, and how the score went on."""
-    made = []
+    """One row per run: the best validation score, its update, and the whole curve."""
+    rows = []
     for path in runs:
         run = RunFolder.existing(path)
         config, scores = load_config(run.config), list(validations(run.journal))
@@ -48,8 +51,8 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
             "curve": scores,
         }
         sites = run.read_json(run.manifest)["sites"]
-        made.append(row(f"{sites} basins, validation", config.name, "validation-nse", [best[1]]) | about)
-    return made
+        rows.append(row(f"{sites} basins, validation", config.name, "validation-nse", [best[1]]) | about)
+    return rows
 
 
 def validations(file: Path) -> Iterator[tuple[int, float]]:
@@ -60,7 +63,7 @@ def validations(file: Path) -> Iterator[tuple[int, float]]:
 
 
 def changes(config: Config) -> dict[str, Any]:
-    """What a config has otherwise than the experiment's MC-LSTM, by section and key."""
+    """Where a config differs from the experiment's MC-LSTM, by section and key."""
     usual = check_config(config_of("mclstm", Options(profile="paper", data=Path(config.data.path)), member=0))
     here, there = flat(config), flat(usual)
     return {key: value for key, value in here.items() if there.get(key) != value}
@@ -72,8 +75,43 @@ def flat(config: Config) -> Mapping[str, Any]:
         f"{section}.{key}": value
         for section in SECTIONS
         for key, value in dumped[section].items()
-        if key not in ASIDE
+        if key not in IGNORED
     }
+
+
+def trials_table(rows: Sequence[Row]) -> str:
+    """One line per run, the best first: what it changed, its best validation score and its last.
+
+    >>> about = {"changes": {"training.average": 0.9}, "seed": 1, "best_update": 5, "value": 0.7}
+    >>> more = {"curve": [[5, 0.7], [6, 0.6]], "finished": False, "updates": 7, "member": True}
+    >>> trials_table([about | more]).splitlines()[2]
+    '| average: 0.9 | member 1 | 0.7000               |         5 | 0.6000 (6) | 7, stopped |'
+    """
+    lines = [
+        {
+            "changed": in_words(item["changes"]),
+            "seed": f"{'member ' * item['member']}{item['seed']}",
+            "best NSE, validation": f"{item['value']:.4f}",
+            "at update": item["best_update"],
+            "last (at)": f"{item['curve'][-1][1]:.4f} ({item['curve'][-1][0]})",
+            "updates": f"{item['updates']}{'' if item['finished'] else ', stopped'}",
+        }
+        for item in sorted(rows, key=lambda item: -item["value"])
+    ]
+    return markdown(pd.DataFrame(lines))
+
+
+def in_words(changes: Mapping[str, Any]) -> str:
+    """Keys and values as in a config, without their sections.
+
+    >>> in_words({"model.hidden_size": 32, "training.schedule": {}, "model.gates_see": ["aux", "mass"]})
+    'hidden_size: 32, schedule: {}, gates_see: [aux, mass]'
+    """
+    shown = {
+        key.split(".", 1)[1]: f"[{', '.join(map(str, value))}]" if isinstance(value, list) else value
+        for key, value in changes.items()
+    }
+    return ", ".join(f"{key}: {value}" for key, value in shown.items()).replace("'", "") or "nothing"
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -81,8 +119,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--results", required=True, type=Path)
-    asked = parser.parse_args(words)
-    save_results(asked.results, "hydrology-trials", "paper", trial_rows(asked.runs), 0.0)
+    options = parser.parse_args(words)
+    save_results(options.results, "hydrology-trials", "paper", trial_rows(options.runs), 0.0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// LSTM and layer-normalised LSTM: baselines/lstm.py and baselines/ln_lstm.py have their equations.
+// LSTM and layer-normalised LSTM; baselines/lstm.py has their equations.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// Gates o, i, (f,) g; v is the bias. A trace is the gates and tanh c.
+// Gates o, i, (f,) g; v is the bias. The trace of a step is the gates and tanh c.
 template <class T, int W>
 class Lstm : public Cell<T, W> {
     using Base = Cell<T, W>;
@@ -69,13 +69,13 @@ ALWAYS void normalise(Index rows, typename Lanes<T>::Vec *z, typename Lanes<T>::
         for (Index r = 0; r < rows; ++r) mean += z[r * W + w];
         mean /= T(rows);
         for (Index r = 0; r < rows; ++r) z[r * W + w] -= mean, square += z[r * W + w] * z[r * W + w];
-        // Where squares overflow, 1 / √∞ = 0 would hide it: ∞ - ∞ says so.
+        // If squares overflow, 1 / √∞ = 0 would hide it; ∞ - ∞ gives NaN.
         scale[w] = T(1) / root_of<T>(square / T(rows) + T(1e-5)) + (square - square);
         for (Index r = 0; r < rows; ++r) z[r * W + w] *= scale[w];
     }
 }
 
-// dz = (d - mean d - n mean(d n)) / √, n the normalised rows, in the place of d.
+// dz = (d - mean d - n mean(d n)) / √, n the normalised rows; written over d.
 template <class T, int W>
 ALWAYS void normalise_back(Index rows, const typename Lanes<T>::Vec *n, const typename Lanes<T>::Vec *scale, typename Lanes<T>::Vec *d) {
     typedef typename Lanes<T>::Vec Vec;
@@ -88,7 +88,7 @@ ALWAYS void normalise_back(Index rows, const typename Lanes<T>::Vec *n, const ty
 }
 
 // Gates i, o, f, g; v is α_x, β_x, α_h, β_h (4K each), α_c, β_c (K each); variant 1 carries the normalised cells.
-// A trace is LN(W x), LN(U h), the gates, LN(c), its tanh, and the three scales.
+// The trace of a step is LN(W x), LN(U h), the gates, LN(c), its tanh, and the three scales.
 template <class T, int W>
 class NormalisedLstm : public Cell<T, W> {
     using Base = Cell<T, W>;

@@ -1,13 +1,13 @@
-// Training of small arithmetic networks, many updates at once: numbers are drawn, met by the weights and forgotten in the cache.
+// Training of small arithmetic networks, many updates per call. The numbers of a batch never leave the cache.
 //
-// Every network here is a linear map A of all that comes in, made of its parameters, and a small output layer:
+// Every network here is a linear map A of all inputs, computed from its parameters, and a small output layer:
 //
 //     z = A x + c,    ŷ = head(z),    loss = mean (ŷ - y)²
 //
-// Of NALU a third of the rows of A meets log x instead of x.
+// For NALU a third of the rows of A multiplies log x instead of x.
 //
 // The rows of x are (input, step), its columns the samples of a batch; y is an operation between two sums of rows. Members are
-// trained one after the other, each for all updates of a call. torch does the same in experiments/ensemble.py, several times slower.
+// trained one after the other, each for all updates of a call. seeds/ensemble.py does the same in torch, several times slower.
 
 #pragma once
 
@@ -46,7 +46,7 @@ class Learner {
 
    private:
     const Learn &p;
-    const Index N, B, K, plain;  // rows of x and their length, rows of z, those of them that x makes, not its logarithms
+    const Index N, B, K, plain;  // rows of x, samples, rows of z, rows of z that come from x and not from log x
     Own own;
     Maps maps;
     Output output;
@@ -55,7 +55,7 @@ class Learner {
     Matrix sums;
     std::vector<float> weights;
 
-    // The numbers of an update, (n, T, B), from the stream "train" of tasks/streams.py, and their targets, added up in float64.
+    // The numbers of an update, (n, T, B), from the stream "train" of seeds/streams.py, and their targets, summed in float64.
     void draw(Index member, Index update) {
         uniform_item(p.seeds[member], uint64_t(update), 0, N * B, x);
         const float low = float(p.low);
@@ -74,7 +74,7 @@ class Learner {
         }
     }
 
-    // Whether all of them are finite.
+    // Whether all gradients are finite.
     bool gradients(double pull) {
         for (Matrix &gradient : own.gradient) std::fill(gradient.begin(), gradient.end(), 0.0);
         maps.forward();
@@ -134,7 +134,7 @@ class Learner {
             if (of.mean) std::fill_n(of.mean + member * of.size, of.size, 0.0f), std::fill_n(of.square + member * of.size, of.size, 0.0f);
     }
 
-    // Adam, and the weights of NAU and NMU back into their range.
+    // One step of Adam, then the clamp of NAU and NMU.
     void step(Index member, Index number, double rate) {
         const double first = 1 - std::pow(0.9, double(number)), second = std::sqrt(1 - std::pow(0.999, double(number)));
         const float size = float(rate / first);

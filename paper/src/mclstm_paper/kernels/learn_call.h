@@ -1,4 +1,4 @@
-// What a caller hands over to have small arithmetic networks trained, and what their parts share. Mirrored in native/learning.py.
+// The arguments of a training call, mirrored in kernels/learning.py, and what the parts of a network share.
 
 #pragma once
 
@@ -8,20 +8,20 @@
 #include "recurrence_call.h"
 
 extern "C" {
-struct Parameter {  // of all members; what is not trained has no moments
+struct Parameter {  // of all members; a parameter that is not trained has no moments
     float *value, *mean, *square;
     int64_t size;  // of one member
 };
 
 struct Learn {
     int64_t members, inputs, steps, batch, outputs;  // E, n, T, B, K
-    int64_t layer, head, operation;                  // which; operation 0: sum, 1: difference, 2: product
-    int64_t subset, overlap;                         // elements of a subset, and of both
-    int64_t first, updates;                          // the first update and how many
+    int64_t layer, head, operation;                  // by number; operation 0: sum, 1: difference, 2: product
+    int64_t subset, overlap;                         // elements of a subset, elements of both subsets
+    int64_t first, updates;                          // the number of the first update, how many updates
     const uint64_t *seeds;                           // (E)
     const int64_t *offsets;                          // (E), the first element of the first subset
     const double *rates, *pulls;                     // (updates), learning rate and factor of the pull to whole numbers
-    double low, epsilon, l2;                         // numbers are U[low, low + 1); Adam's ε; of the mean square of linear output weights
+    double low, epsilon, l2;                         // numbers are U[low, low + 1); Adam's ε; factor of half the mean square of a linear head's weights
     Parameter parameters[8];                         // those of the layer, then those of the head
     int64_t *failed;                                 // (E), the update at which a member failed, -1 for none
 };
@@ -31,7 +31,7 @@ namespace {
 
 using Matrix = std::vector<double>;
 
-// Gates are rounded as those of torch are: one that is 1 in float32 has no slope.
+// Gates are rounded as in torch: a gate that is 1 in float32 has no gradient.
 inline double logistic(double z) { return float(1.0 / (1.0 + std::exp(-z))); }
 
 // Rows (rows, K) of logits as shares, and back: dlogits = p (d - p . d).
@@ -52,7 +52,7 @@ inline void softmax_back(const double *shares, const double *d, Index rows, Inde
     }
 }
 
-// The weights of NAC and their way back: W = tanh(a) σ(b).
+// The weights of NAC, W = tanh(a) σ(b), and their gradients.
 inline double nac_weight(float a, float b) { return std::tanh(double(a)) * logistic(b); }
 
 inline void nac_back(float a, float b, double d, double &da, double &db) {
@@ -61,7 +61,7 @@ inline void nac_back(float a, float b, double d, double &da, double &db) {
     db += d * t * s * (1 - s);
 }
 
-// What a network is made of: a member's parameters and the gradients of them.
+// The parameters of one member and their gradients.
 struct Own {
     const float *value[8];
     Matrix gradient[8];
@@ -71,12 +71,12 @@ enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, 
 enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD, NALU_HEAD };
 constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3, 3};
 
-// Rows of z: an output of NALU is made of three numbers, W x, G x and W log x.
+// Rows of z: an output of NALU has three, W x, G x and W log x.
 inline Index rows_of(const Learn &learn) { return learn.outputs * (learn.layer == NALU_LAYER ? 3 : 1); }
 
 inline bool is_nau(Index layer) { return layer == NAU_LAYER || layer == RECURRENT_NAU_LAYER; }
 
-// Weights of NAU, clamped, or of NAC, made of parameters 0 and 1; and their way back.
+// The weights of NAU, clamped, or of NAC, from parameters 0 and 1; and their gradients.
 inline void unit_weights(Index layer, const Own &own, Matrix &to) {
     for (size_t k = 0; k < to.size(); ++k)
         to[k] = is_nau(layer) ? std::min(1.0f, std::max(-1.0f, own.value[0][k])) : nac_weight(own.value[0][k], own.value[1][k]);

@@ -6,13 +6,13 @@
 
 namespace {
 
-// The output layer: what it makes of z (K, B), and how it would have z changed.
+// The output layer: its prediction from z (K, B), and the gradient of z.
 class Output {
    public:
     Output(const Learn &learn, Own &own, Index first)
         : p(learn), own(own), K(learn.outputs), B(learn.batch), at(first), dz(rows_of(learn) * B), w(size_t(2 * K)), dw(size_t(2 * K)), logs(size_t(K * B)) {}
 
-    // The loss of a batch, its gradients by z and by the parameters.
+    // The loss of a batch and its gradients with respect to z and to the parameters.
     double learn(const float *z, const float *y) {
         std::fill(dw.begin(), dw.end(), 0.0);
         if (p.head == NALU_HEAD) return gated(z, y);
@@ -35,7 +35,7 @@ class Output {
     const float *value(Index which) const { return own.value[at + which]; }
     Matrix &gradient(Index which) { return own.gradient[at + which]; }
 
-    // h = g (W x) + (1 - g) exp(W log x), g = σ(G x), of z = (W x, G x, W log x); then ŷ of h likewise, with weights of its own.
+    // h = g (W x) + (1 - g) exp(W log x), g = σ(G x), of z = (W x, G x, W log x); then ŷ from h in the same way, with the head's own weights.
     double gated(const float *z, const float *y) {
         typedef Lanes<float>::Vec Vec;
         constexpr Index MOST = 16, V = Lanes<float>::V;
@@ -54,7 +54,7 @@ class Output {
             gate = logistic_of<float>(gate), power = power_of<float>(power);
             const Vec gap = gate * sum + (1.0f - gate) * power - unaligned<float>(y + b), d = 2.0f / float(B) * gap;
             const Vec by_sum = d * gate, by_gate = d * (sum - power) * gate * (1.0f - gate), by_log = d * (1.0f - gate) * power;
-            for (Index lane = 0; lane < V; ++lane) loss += double(gap[lane]) * double(gap[lane]) / double(B);  // floats end at 1e38
+            for (Index lane = 0; lane < V; ++lane) loss += double(gap[lane]) * double(gap[lane]) / double(B);  // a float would overflow at 1e38
             for (Index k = 0; k < K; ++k) {
                 const Vec sign = h[k] > 0.0f ? Vec{} + 1.0f : h[k] < 0.0f ? Vec{} - 1.0f : Vec{};
                 const Vec dh = float(w[k]) * (by_sum + by_log * sign / (size_of<float>(h[k]) + 1e-7f)) + float(w[K + k]) * by_gate;

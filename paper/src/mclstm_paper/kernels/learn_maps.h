@@ -1,4 +1,4 @@
-// The first layer of a small arithmetic network as a linear map of all that comes in, and its way back to the parameters.
+// The first layer of a small arithmetic network as a linear map of all inputs, and the gradients of its parameters.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// The linear map of a layer: A (K, n T), c (K); of NALU one of three times as many rows.
+// The linear map of a layer: A (K, n T), c (K); for NALU with three times as many rows.
 class Maps {
    public:
     Maps(const Learn &learn, Own &own) : p(learn), own(own), n(learn.inputs), T(learn.steps), K(learn.outputs), A(size_t(rows_of(learn) * n * T)), c(size_t(rows_of(learn))), dA(A.size()), dc(c.size()), steps(learn, own),
@@ -35,7 +35,7 @@ class Maps {
     RecurrentUnit steps;
     Matrix i, di, o, end, R, S, P, dP, Q, dR, dS;
 
-    // Rows W, G and W again, the last of them for the logarithms.
+    // Rows W, G and W again; the last ones multiply the logarithms.
     void nalu() {
         for (Index k = 0; k < K * n; ++k) {
             A[k] = A[2 * K * n + k] = nac_weight(own.value[0][k], own.value[1][k]);
@@ -71,7 +71,7 @@ class Maps {
         softmax_back(i.data(), di.data(), n, K, own.gradient[0].data());
     }
 
-    // MC-LSTM whose input gate and R are matrices and whose outlets see the marker, 1 and at the last step -1.
+    // MC-LSTM whose input gate and R are matrices; its outlets see the marker, which is 1, and -1 at the last step.
     void mass() {
         softmax_rows(own.value[0], n, K, i.data());
         softmax_rows(own.value[3], K, K, R.data());
@@ -119,7 +119,7 @@ class Maps {
                         dP[(t * K + l) * K + k] += end[k] * d * i[j * K + l];
                     }
                 }
-            const double logit = opened * (1 - end[k]);  // opened already has a factor of end
+            const double logit = opened * (1 - end[k]);  // `opened` already contains the factor `end`
             own.gradient[1][k] -= logit;
             own.gradient[2][k] += logit;
         }

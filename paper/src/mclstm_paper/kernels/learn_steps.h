@@ -1,4 +1,4 @@
-// A recurrent NAU or NAC as a linear map of all its inputs, and its way back to the parameters.
+// A recurrent NAU or NAC as a linear map of all its inputs, and the gradients of its parameters.
 
 #pragma once
 
@@ -62,7 +62,7 @@ class RecurrentUnit {
     double &at(Matrix &of, Index t, Index k, Index l) { return of[size_t((t * K + k) * K + l)]; }
     double &S(Matrix &of, Index m, Index l) { return of[size_t(m * wide + n + l)]; }
 
-    // Element (k, l) of P_t S, and its way back.
+    // Element (k, l) of P_t S, and its gradient.
     double through(Index t, Index k, Index l) {
         double sum = 0;
         for (Index m = 0; m < K; ++m) sum += at(P, t, k, m) * S(M, m, l);

@@ -1,4 +1,4 @@
-"""Small arithmetic networks trained by the kernel library, many updates in one call."""
+"""Training of small arithmetic networks by the kernel library, many updates per call."""
 
 import ctypes
 from collections.abc import Sequence
@@ -36,12 +36,12 @@ class _Learn(ctypes.Structure):
 
 
 class Trained(NamedTuple):
-    """What is trained on what; tensors are those of the network and its optimiser, changed in place."""
+    """The network, its task and its optimiser; the tensors are changed in place."""
 
     layer: str  # of LAYERS
     head: str  # of HEADS
     operation: str  # of OPERATIONS, between the sums of two subsets
-    inputs: int  # n numbers a step, uniform in [low, low + 1)
+    inputs: int  # n numbers per step, uniform in [low, low + 1)
     steps: int
     batch: int
     outputs: int  # K of the layer
@@ -59,14 +59,15 @@ class Trained(NamedTuple):
 
 
 def learns(batch: int, outputs: int) -> bool:
-    """Whether the library is there and takes batches and layers of this size."""
+    """Whether the library is loaded and takes batches and layers of this size."""
     return batch % WHOLE_VECTORS == 0 and outputs <= MOST_OUTPUTS and library() is not None
 
 
 def learn(trained: Trained, first: int, rates: Tensor, pulls: Tensor) -> None:
-    """Updates first, first + 1, ... with these rates and factors of the pull to whole numbers, (U,) float64.
+    """Make updates first, first + 1, ...; rates and pulls are (U,) float64, one of each per update.
 
-    A member whose gradient is not finite stays as it was, and its update is noted in `failed`.
+    pulls: factors of the sparsity penalty. A member whose gradient is not finite stays as it was; `failed`
+    gets the update.
     """
     kernel = library()
     assert kernel is not None
@@ -82,12 +83,12 @@ def learn(trained: Trained, first: int, rates: Tensor, pulls: Tensor) -> None:
         each = 0 if parts[0] is None else parts[0].numel() // len(trained.seeds)
         call.parameters[at] = _Parameter(*(_address(part, torch.float32) for part in parts), each)
     if kernel.mclstm_learn(ctypes.byref(call)) != 0:
-        raise MemoryError("The native kernel found no memory for a batch; train fewer members at once.")
+        raise MemoryError("The paper's kernel library found no memory for a batch; train fewer members.")
 
 
 def _address(value: Tensor | None, dtype: torch.dtype) -> int | None:
     if value is None:
         return None
     if not value.is_contiguous() or value.dtype != dtype or value.device.type != "cpu":
-        raise ValueError(f"The library takes contiguous {dtype} on the CPU, not {value.dtype} as it is here.")
+        raise ValueError(f"The library takes contiguous {dtype} on the CPU, not this {value.dtype} tensor.")
     return value.data_ptr()

@@ -1,10 +1,10 @@
-"""The paper's kernels as a loaded library, found and checked as the library's own kernel is."""
+"""The kernels of the paper as a loaded library, searched and checked like the kernel of `mclstm`."""
 
 import ctypes
 from functools import cache
 from pathlib import Path
 
-from mclstm.ops.native.library import Status, search
+from mclstm.ops.native.build import Status, search
 
 __all__ = ["SOURCE", "library", "status"]
 
@@ -12,11 +12,11 @@ SOURCE = Path(__file__).with_name("paper.cpp")
 
 
 def status() -> Status:
-    """Whether the kernels can run here, by which library, and if not, why."""
+    """Whether the kernels can run here, the file they are in, and if not, the reason."""
     return search(SOURCE, SOURCE.parent)[1]
 
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The loaded library, or None: torch then computes the same."""
+    """The loaded library, or None; then torch computes the same."""
     return search(SOURCE, SOURCE.parent)[0]

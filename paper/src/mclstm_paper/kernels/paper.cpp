@@ -1,5 +1,5 @@
-// The C interface of the paper's kernels: recurrences of the baselines, training of small networks, gradients of the digits' reader,
-// random numbers. Headers without a folder here are the library's.
+// The C interface of the paper's kernels: recurrences of the baselines, training of small networks, gradients of a pooled convolution,
+// random numbers. Headers that are not in this folder belong to mclstm.
 
 #include "identity.h"
 #include "learn.h"
@@ -11,7 +11,7 @@ extern "C" {
 
 int mclstm_learn_bytes() { return int(sizeof(Learn)); }
 
-// Every member for the given number of updates; 1 if there was no memory, and then nothing was changed.
+// Trains every member for the given updates; returns 1 if there was no memory, and then nothing was changed.
 int mclstm_learn(const Learn *learn) {
     FlushDenormals flush;
     try {
@@ -25,17 +25,17 @@ int mclstm_learn(const Learn *learn) {
 
 int mclstm_recurrence_bytes() { return int(sizeof(Recurrence)); }
 
-// A baseline's recurrence, or its way back; 1 if there was no memory.
+// Runs a recurrence forward or backward; returns 1 if there was no memory.
 int mclstm_recurrence(const Recurrence *call, int backward) {
     return call->wide ? recur<double>(*call, backward != 0) : recur<float>(*call, backward != 0);
 }
 
 int mclstm_pooled_bytes() { return int(sizeof(Pooled)); }
 
-// Gradients of a convolution whose outputs are pooled and rectified; 1 if there was no memory.
+// Computes the gradients of a pooled, rectified convolution; returns 1 if there was no memory.
 int mclstm_pooled_back(const Pooled *call) { return call->wide ? pooled_back<double>(*call) : pooled_back<float>(*call); }
 
-// U[0, 1) of every seed and item, (seeds, items, numbers) in `out`.
+// Fills `out` (seeds, items, numbers) with U[0, 1).
 void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {
     for (int64_t row = 0; row < seeds * items; ++row)
         uniform_item(seed[row / items], first + uint64_t(row % items), stream, numbers, out + row * numbers);

@@ -1,5 +1,5 @@
-// Random numbers by address: Philox 4x32-10 (Salmon et al., 2011) encrypts a counter, so that any number can be had without the ones
-// before it. The same numbers as in tasks/streams.py.
+// Random numbers by address: Philox 4x32-10 (Salmon et al., 2011) encrypts a counter, so that any number can be computed without those
+// before it. seeds/streams.py computes the same numbers.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 namespace {
 
 typedef uint32_t Words __attribute__((vector_size(32)));  // one word of eight blocks
-constexpr Index SIDE_BY_SIDE = 4;                         // vectors, because one alone would wait for its multiplications
+constexpr Index SIDE_BY_SIDE = 4;                         // vectors in parallel, since one alone waits for its multiplications
 constexpr Index PHILOX_BLOCKS = 8 * SIDE_BY_SIDE;
 
-// Both halves of a 32 x 32 bit product; the one place where vector extensions cannot say what the processor can do.
+// Both halves of a 32 x 32 bit product; vector extensions have no operation for it.
 inline void multiply(Words value, uint32_t factor, Words &high, Words &low) {
 #if defined(__AVX2__)
     const __m256i v = (__m256i)value, f = _mm256_set1_epi32(int(factor));
@@ -34,7 +34,7 @@ struct Philox {
 
     void round(uint32_t low, uint32_t high) {
         for (Index v = 0; v < SIDE_BY_SIDE; ++v) {
-            Words first[2], second[2];  // halves, the high one first
+            Words first[2], second[2];  // high half, low half
             multiply(word[0][v], 0xD2511F53u, first[0], first[1]);
             multiply(word[2][v], 0xCD9E8D57u, second[0], second[1]);
             word[0][v] = second[0] ^ word[1][v] ^ low;
@@ -50,7 +50,7 @@ struct Philox {
     }
 };
 
-// One item: number n is word n / blocks of block n % blocks; 24 bits are what a float holds exactly.
+// One item: number n is word n / blocks of block n % blocks; 24 bits, which a float holds exactly.
 inline void uniform_item(uint64_t seed, uint64_t position, uint32_t stream, Index numbers, float *out) {
     typedef int32_t Signed __attribute__((vector_size(32)));
     typedef float Floats __attribute__((vector_size(32)));
@@ -65,7 +65,7 @@ inline void uniform_item(uint64_t seed, uint64_t position, uint32_t stream, Inde
             lanes.word[3][v] = Words{} + stream;
         }
         lanes.encrypt(seed);
-        const bool whole = start + PHILOX_BLOCKS <= numbers - 3 * blocks;  // a copy of known size is one instruction, any other a call
+        const bool whole = start + PHILOX_BLOCKS <= numbers - 3 * blocks;  // a copy of known size is one instruction, any other is a call
         for (Index w = 0; w < 4; ++w)
             for (Index v = 0; v < SIDE_BY_SIDE; ++v) {
                 const Index from = start + 8 * v, here = std::min<Index>({8, blocks - from, numbers - w * blocks - from});

@@ -1,5 +1,5 @@
-// The way back through y = relu(max of 2x2(conv(x, W) + b)). Of four outputs of the convolution one was the largest: the gradients of
-// the other three are zeros, and so is that of the largest where it was not positive. Only the others are met, in an eighth of the time.
+// Gradients of y = relu(max over 2x2 of (conv(x, W) + b)). Of every four outputs of the convolution only the largest has a gradient, and
+// only if it was positive. The others are left out, which takes an eighth of the time.
 
 #pragma once
 
@@ -13,16 +13,16 @@ struct Pooled {
     int64_t O, h, w, wide;        // channels and size of y; 0: float32, 1: float64
     const void *x, *kernels;      // (N, H, W, C), (O, k, k, C)
     const void *y, *dy;           // (N, h, w, O)
-    const int64_t *largest;       // (N, h, w, O): where in the output of the convolution, row by row
-    void *dx, *dkernels, *dbias;  // their gradients; dx null: not wanted
+    const int64_t *largest;       // (N, h, w, O): index in the output of the convolution, row by row
+    void *dx, *dkernels, *dbias;  // gradients; dx null: not needed
 };
 }
 
 namespace {
 
-// A kernel meets a patch of the image, row by row. Here both are made of whole vectors: of several channels each pixel is, of one
-// channel a row of the kernel. What is then too much in a patch goes to sums that nobody reads, what is too much in a kernel is zero
-// (times a slope that is not finite it is NaN, beside what is not finite anyway).
+// A kernel multiplies a patch of the image row by row. Both consist of whole vectors here: with several channels each pixel is one, with
+// one channel each row of the kernel. Surplus numbers of a patch go to sums that are not used; surplus numbers of a kernel are zero
+// (times a gradient that is not finite they are NaN, next to numbers that are not finite either).
 template <class T>
 class PooledBack {
     typedef typename Lanes<T>::Vec Vec;
@@ -52,9 +52,9 @@ class PooledBack {
 
    private:
     const Pooled &p;
-    const Index channels, row, pixels, outputs, step;  // numbers of a pixel and of a kernel's row, sizes of x and y, to the next row of x
+    const Index channels, row, pixels, outputs, step;  // numbers per pixel and per kernel row, sizes of x and y, step to the next row of x
     Buffer<T> kernels, sums, x, dx, bias;
-    std::vector<Index> places, found;  // (O, outputs) patches that made an output with a gradient, (O) how many
+    std::vector<Index> places, found;  // (O, outputs) patches whose output has a gradient, (O) their number
     std::vector<T> slopes;             // (O, outputs) those gradients
 
     static Index whole(Index numbers) { return (numbers + V - 1) / V * V; }
@@ -67,7 +67,7 @@ class PooledBack {
         for (Index i = 0; i < many; ++i) std::copy_n(from + i * channels, p.C, to + i * p.C);
     }
 
-    // The patches of an image that matter to each channel; NaN does, as in torch. No branch: which of them do cannot be guessed.
+    // The patches of an image that have a gradient, by channel; NaN has one, as in torch. No branch, since it could not be predicted.
     void find(Index n) {
         const Index across = p.W - p.k + 1, first = n * outputs * p.O;
         const T *y = static_cast<const T *>(p.y) + first, *dy = static_cast<const T *>(p.dy) + first;
@@ -86,7 +86,7 @@ class PooledBack {
                 }
     }
 
-    // The gradients of a channel's kernel: several rows at once where these are short, parts of one where they are long.
+    // The gradients of a channel's kernel: several rows at once if they are short, parts of a row if they are long.
     void learn(Index o) {
         T *to = sums + o * p.k * row;
         if (row == V && p.k == 5) return add<5, 1>(o, 0, to);

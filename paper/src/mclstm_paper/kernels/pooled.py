@@ -1,4 +1,4 @@
-"""A convolution, the largest of every four of its outputs, rectified; its way back by the kernel library."""
+"""A convolution with pooling and ReLU, whose gradients the kernel library computes."""
 
 import ctypes
 from typing import Any
@@ -29,10 +29,10 @@ def pooled_convolution(
     W: Tensor,  # (O, C, k, k)
     b: Tensor,  # (O,)
 ) -> Tensor:
-    """What a convolution sees, (N, O, h, w): y = relu(max over 2x2 of (W * x + b)).
+    """y = relu(max over 2x2 of (W * x + b)): (N, O, h, w).
 
-    torch computes it. Three of four outputs of the convolution have no gradient, which torch multiplies all
-    the same; the library leaves them out.
+    torch computes y. Three of four outputs of the convolution have a gradient of 0: torch multiplies these
+    zeros in its backward, the library leaves them out.
 
     >>> pooled_convolution(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2), torch.ones(1)).item()
     5.0
@@ -45,7 +45,7 @@ def pooled_convolution(
 
 
 def runs(*tensors: Tensor) -> bool:
-    """Whether the library is there and takes these, x, W and b; autocast would give another type."""
+    """Whether the library is loaded and takes x, W and b; under autocast torch computes in another type."""
     alike = {(value.dtype, value.device.type) for value in tensors} in KINDS
     square = tensors[1].shape[2] == tensors[1].shape[3]
     watched = transformed() or torch.is_autocast_enabled("cpu") or any(traced(value) for value in tensors)
@@ -71,11 +71,11 @@ class _PooledConvolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, W, b, y, largest = ctx.saved_tensors
-        if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
+        if torch.is_grad_enabled():  # create_graph: for second derivatives
             learned = [value for value in (x, W, b) if value.requires_grad]
-            found = iter(torch.autograd.grad(plain(x, W, b), learned, dy, create_graph=True))
-            return tuple(next(found) if value.requires_grad else None for value in (x, W, b))
-        # As the library writes them, however a hook may have laid out what was saved.
+            gradients = iter(torch.autograd.grad(plain(x, W, b), learned, dy, create_graph=True))
+            return tuple(next(gradients) if value.requires_grad else None for value in (x, W, b))
+        # The layout that the library writes; a hook may have changed that of the saved tensors.
         dx, dW = (torch.empty_like(value, memory_format=torch.channels_last) for value in (x, W))
         db, wanted = torch.empty_like(b), dx if ctx.needs_input_grad[0] else None
         _back(x, W, y, dy, largest, wanted, dW, db)
@@ -100,4 +100,4 @@ def _back(
     results = (dx, dW, db)
     call = _Pooled(*sizes, *(None if value is None else value.data_ptr() for value in (*arrays, *results)))
     if kernel.mclstm_pooled_back(ctypes.byref(call)) != 0:
-        raise MemoryError("The native kernel found no memory for the gradients of a convolution.")
+        raise MemoryError("The paper's kernel library found no memory for the gradients of a convolution.")

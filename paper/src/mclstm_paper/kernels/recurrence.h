@@ -1,7 +1,7 @@
-// Recurrences of the baselines with their way back: a block of samples goes through all steps before the next one starts.
+// Recurrences of the baselines, forward and backward: a block of samples runs through all steps before the next block starts.
 //
-// The way back runs the block forwards again and keeps what each step leaves behind: for a few hundred steps of a few cells that
-// stays in the cache, and nothing but the inputs has to be remembered between the two. Members are dealt out to threads.
+// The backward runs the block forward again and stores the trace of each step. For a few hundred steps of a few cells the traces
+// stay in the cache, and only the inputs are stored between forward and backward. Threads share the members.
 
 #pragma once
 
@@ -70,7 +70,7 @@ class Recurrent {
         cell.step(reinterpret_cast<Vec *>(now), lanes(states, place * p.S), lanes(states, (place + 1) * p.S), lanes(traces, place * rows));
     }
 
-    // Lanes without a sample repeat the last one: what they compute is finite where that is, and their gradients are zero.
+    // Lanes without a sample repeat the last one: their values are finite if its values are, and their gradients are zero.
     void load_rows(const View &view, Index member, Index t, Index width, T *to) {
         load<T, N>(Place<T>(view, member, t, first), count(), width, to, 0);
         for (Index k = 0; k < width && count() < N; ++k) std::fill(to + k * N + count(), to + (k + 1) * N, to[k * N + count() - 1]);

@@ -1,4 +1,4 @@
-"""The recurrences of the baselines, run by the kernel library: forwards, and back by running them again."""
+"""The recurrences of the baselines, run by the kernel library; the backward recomputes the states."""
 
 import ctypes
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mclstm.ops.manual import rerun_gradients
 from mclstm.ops.native.call import WORK_OF_A_THREAD
 from mclstm.ops.native.operator import traced, transformed
-from mclstm.ops.recompute import again
 from mclstm_paper.kernels.library import library
 
 __all__ = ["CELLS", "Plain", "recurrence", "recurs"]
@@ -19,8 +19,8 @@ Plain = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # (x,
 CELLS = ("lstm", "ln-lstm", "linear", "powers", "nalu", "products", "unitary")
 SIZES = ("E", "T", "B", "I", "O", "S", "R", "extra", "cell", "variant", "wide", "threads")
 VIEWS = ("x", "start", "h", "end", "dh", "dend", "dx", "dstart")
-KINDS = ({(torch.float32, "cpu")}, {(torch.float64, "cpu")})  # what all tensors of a call have in common
-# Of a member: sums of their gradients lane by lane outgrow the cache beyond, and torch is as fast.
+KINDS = ({(torch.float32, "cpu")}, {(torch.float64, "cpu")})  # type and device of all tensors of a call
+# Per member. Beyond it the gradient sums of all lanes outgrow the cache, and torch is as fast.
 MOST_WEIGHTS = 10_000
 
 
@@ -41,11 +41,11 @@ class _Call(ctypes.Structure):
 
 def recurrence(
     cell: str,  # of CELLS
-    plain: Plain,  # the same in torch's operations, where the library cannot run and for second derivatives
+    plain: Plain,  # the same in torch, for second derivatives and where the library cannot run
     x: Tensor,  # (E, T, B, I)
     start: Tensor,  # (E, B, S): h, or h and c beside it
-    A: Tensor,  # (E, R, I + O), what u_t = [x_t, h_{t-1}] meets
-    v: Tensor | None = None,  # (E, N), what else the cell has
+    A: Tensor,  # (E, R, I + O), the weights of u_t = [x_t, h_{t-1}]
+    v: Tensor | None = None,  # (E, N), the other parameters of the cell
     *,
     variant: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -60,7 +60,7 @@ def recurrence(
         ln-lstm   gates i, o, f, g of LN(A_x x_t; v) + LN(A_h h_{t-1}; v), v = (α_x, β_x, α_h, β_h, α_c, β_c);
                   S = 2 O; the variant carries the normalised cells
 
-    States are not kept for the way back, which runs every block of samples again.
+    No states are stored: the backward runs the forward of every block of samples again.
 
     >>> def sums(x, h, A, v): return (y := h.unsqueeze(1) + x.cumsum(1)), y[:, -1]
     >>> h, _ = recurrence("linear", sums, torch.ones(1, 3, 1, 1), torch.zeros(1, 1, 1), torch.ones(1, 1, 2))
@@ -75,7 +75,7 @@ def recurrence(
 
 
 def recurs(*tensors: Tensor) -> bool:
-    """Whether the library is there and takes these: x, start, A, v. torch says what is wrong."""
+    """Whether the library is loaded and takes x, start, A, v; wrong shapes are left to torch's errors."""
     x, start, A, v = tensors
     alike = {(value.dtype, value.device.type) for value in tensors} in KINDS
     fits = start.shape[:2] == (x.shape[0], x.shape[2]) and len(A) == len(v) == len(x)
@@ -87,7 +87,7 @@ def recurs(*tensors: Tensor) -> bool:
 class _Recurrence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, cell: str, variant: bool, plain: Plain, *tensors: Tensor) -> tuple[Tensor, Tensor]:
-        # Contiguous, for what the library reads without strides; signs that a view keeps aside are set.
+        # The library reads A and v without strides, and does not know torch's negation bit.
         x, start, A, v = (value.resolve_neg() for value in tensors)
         A, v = A.contiguous(), v.contiguous()
         h, end = x.new_empty(*x.shape[:3], A.shape[2] - x.shape[3]), x.new_empty(start.shape)
@@ -100,9 +100,9 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dh: Tensor | None, dend: Tensor | None) -> tuple[Tensor | None, ...]:
         tensors: tuple[Tensor, ...] = ctx.saved_tensors
-        if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-            found = again(lambda: ctx.plain(*tensors), tensors, dh, dend)
-            return (None, None, None, *found)
+        if torch.is_grad_enabled():  # create_graph: for second derivatives
+            gradients = rerun_gradients(lambda: ctx.plain(*tensors), tensors, dh, dend)
+            return (None, None, None, *gradients)
         x, start, A, v = (value.resolve_neg() for value in tensors)
         A, v = A.contiguous(), v.contiguous()
         dx = torch.empty_like(x, memory_format=torch.contiguous_format) if ctx.needs_input_grad[3] else None
@@ -135,11 +135,11 @@ def _run(
     for name, value in zip(("A", "v", "dA", "dv"), (A, v, *gradients), strict=False):
         setattr(call, name, value.data_ptr())
     if kernel.mclstm_recurrence(ctypes.byref(call), int(backward)) != 0:
-        raise MemoryError("The native kernel found no memory for a sequence; make it shorter.")
+        raise MemoryError("The paper's kernel library found no memory for a sequence; make it shorter.")
 
 
 def _view(value: Tensor | None) -> _View:
-    """Where a tensor (E, T, B, entries), or (E, B, entries) of one step, lies."""
+    """The address and strides of a tensor (E, T, B, entries), or (E, B, entries) of one step."""
     if value is None:
         return _View()
     first, *rest = value.stride()

@@ -1,6 +1,6 @@
-// What a caller hands over to have a baseline's recurrence run, and what all its cells share. Mirrored in native/recurrence.py.
+// The arguments of a recurrence call, mirrored in kernels/recurrence.py, and what all cells share.
 //
-// Every cell meets u_t = [x_t, h_{t-1}] with one matrix A (R, I + O), and has further numbers v of its own. Its state is h, or h and c.
+// Every cell multiplies u_t = [x_t, h_{t-1}] by one matrix A (R, I + O) and has further parameters v. Its state is h, or h and c.
 
 #pragma once
 
@@ -13,9 +13,9 @@
 extern "C" {
 struct Recurrence {
     int64_t E, T, B, I, O, S, R, extra;    // members, steps, samples, inputs, outputs, rows of the state and of A, length of v
-    int64_t cell, variant, wide, threads;  // which, in what form; 0: float32, 1: float64
+    int64_t cell, variant, wide, threads;  // cell by number, its variant; 0: float32, 1: float64; threads
     View x, start, h, end;                 // (E, T, B, I), (E, B, S), (E, T, B, O), (E, B, S)
-    View dh, dend, dx, dstart;             // their gradients; null: zero, or not wanted
+    View dh, dend, dx, dstart;             // gradients; null: zero, or not needed
     const void *A, *v;                     // contiguous, (E, R, I + O), (E, extra)
     void *dA, *dv;
 };
@@ -23,7 +23,7 @@ struct Recurrence {
 
 namespace {
 
-// What cells have in common. A row is W vectors, N samples beside each other; gradients are summed lane by lane.
+// What cells have in common. A row is W vectors, N samples side by side; gradients are summed lane by lane.
 template <class T, int W>
 class Cell {
    public:
@@ -65,7 +65,7 @@ class Cell {
         product<T, W, 0>(wide, 1, count, {A + first * C + left, 1, 0, C}, d, W, from, du, W);
     }
 
-    // The gradient of rows from `first` on, which met u with the slope d.
+    // The gradient of the rows of A from `first` on, whose products with u have the gradient d.
     void learn(Index first, Index count, const Vec *d, const Vec *u) {
         lane_products<T, W>(count, I, d, u, dA_x.at(first * I * V));
         lane_products<T, W>(count, O, d, u + I * W, dA_h.at(first * O * V));
@@ -78,13 +78,13 @@ class Cell {
     }
 };
 
-// NaN stays NaN, whatever else is in its bits, which `exp_of` would make a number of.
+// NaN stays NaN; `exp_of` would turn its bits into a number.
 template <class T>
 ALWAYS typename Lanes<T>::Vec logistic_of(typename Lanes<T>::Vec z) {
     return z == z ? sigmoid_of<T>(z) : z;
 }
 
-// e / (e + 2), e = exp(2 z) - 1; near zero by the series of e, for what is left of 1 after a difference has lost its last digits.
+// e / (e + 2), e = exp(2 z) - 1; near zero by the series of e, since the difference loses digits there.
 template <class T>
 ALWAYS typename Lanes<T>::Vec tanh_of(typename Lanes<T>::Vec z) {
     typedef typename Lanes<T>::Vec Vec;
@@ -108,14 +108,14 @@ ALWAYS typename Lanes<T>::Vec size_of(typename Lanes<T>::Vec z) {
     return z < T(0) ? -z : z;
 }
 
-// Half the exponent twice: what is too large becomes infinite here, where `exp_of` would stop at its limit.
+// Half the exponent twice: too large values become infinite here, while `exp_of` stops at its limit.
 template <class T>
 ALWAYS typename Lanes<T>::Vec power_of(typename Lanes<T>::Vec z) {
     const typename Lanes<T>::Vec root = exp_of<T>(T(0.5) * z);
     return z == z ? root * root : z;
 }
 
-// log(m 2^n) = n log 2 + 2 (s + s³/3 + s⁵/5 + ...), s = (m - 1) / (m + 1), m between √½ and √2. Of normal numbers; ∞ and NaN stay.
+// log(m 2^n) = n log 2 + 2 (s + s³/3 + s⁵/5 + ...), s = (m - 1) / (m + 1), m between √½ and √2. For normal numbers; ∞ and NaN stay.
 template <class T>
 ALWAYS typename Lanes<T>::Vec log_of(typename Lanes<T>::Vec x) {
     typedef typename Lanes<T>::Vec Vec;

@@ -1,4 +1,4 @@
-// Recurrent cells without gates of memory: arithmetic units, and the unitary RNN. baselines/ has their equations.
+// Recurrent cells without memory gates: arithmetic units and the unitary RNN; baselines/units.py and baselines/urnn.py have the equations.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// NAC and NAU: h = A u. Nothing to trace.
+// NAC and NAU: h = A u, without a trace.
 template <class T, int W>
 class Linear : public Cell<T, W> {
     using Base = Cell<T, W>;
@@ -25,8 +25,8 @@ class Linear : public Cell<T, W> {
     }
 };
 
-// NAC•, h = exp(W log(|u| + 1e-7)), and NALU, a gate g = σ(G u) between W u and it; A is W, or W and G below it.
-// A trace is the logarithms, and of NALU W u, g and the product.
+// NAC•, h = exp(W log(|u| + 1e-7)), and NALU, whose gate g = σ(G u) mixes W u with it; A is W, or [W; G].
+// The trace of a step is the logarithms, and for NALU W u, g and the product.
 template <class T, int W, bool GATED>
 class Powers : public Cell<T, W> {
     using Base = Cell<T, W>;
@@ -71,7 +71,7 @@ class Powers : public Cell<T, W> {
     Buffer<T> exponents, by_log;
 };
 
-// NMU: h_r = Π (A_r u + 1 - A_r). Nothing to trace.
+// NMU: h_r = Π (A_r u + 1 - A_r), without a trace.
 template <class T, int W>
 class Products : public Cell<T, W> {
     using Base = Cell<T, W>;
@@ -91,7 +91,7 @@ class Products : public Cell<T, W> {
             }
     }
 
-    // The factors before and after each: no division, so that a factor of zero has its slope.
+    // Products of the factors before and after each one: without a division a factor of zero has a gradient too.
     void back(const Vec *u, const Vec *, const Vec *, Vec *d, Vec *du) {
         std::fill_n(du, C * W, Vec{});
         Vec *beyond = beyond_.at(0);
@@ -113,7 +113,7 @@ class Products : public Cell<T, W> {
     Buffer<T> beyond_;
 };
 
-// uRNN: h = modReLU(A u; b), real parts above imaginary ones, v = b; variant 1 takes the squared modulus. A trace is A u and the modulus.
+// uRNN: h = modReLU(A u; b), real parts above imaginary ones, v = b; variant 1 takes the squared modulus. The trace is A u and the modulus.
 template <class T, int W>
 class Unitary : public Cell<T, W> {
     using Base = Cell<T, W>;

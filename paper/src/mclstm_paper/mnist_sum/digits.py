@@ -25,7 +25,7 @@ __all__ = [
     "read_mnist",
 ]
 
-# MD5 of the uncompressed content: compressed copies differ with the tool that made them.
+# MD5 of the uncompressed content: compressed copies depend on the tool.
 FILES: dict[str, str] = {
     "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
     "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
@@ -48,12 +48,12 @@ class Digits(NamedTuple):
 
 
 def home() -> Path:
-    """Where MNIST is kept: `$MCLSTM_DATA/mnist`, or `data/mnist` without that variable."""
+    """The usual folder of MNIST: `$MCLSTM_DATA/mnist`, or `data/mnist` without that variable."""
     return Path(os.environ.get("MCLSTM_DATA") or "data") / "mnist"
 
 
 def find_mnist(folder: Path | str | None = None) -> Path | None:
-    """The folder with the files: the one that is named, else its home; None if they are not there."""
+    """The folder with the files: the given one, else the usual one; None if they are not there."""
     if folder is not None and not has_mnist(Path(folder)):
         raise DataError(
             f"{folder} lacks some of MNIST's four files, {', '.join(FILES)}, each .gz. "
@@ -79,15 +79,15 @@ def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:
     place = find_mnist() if folder is None else Path(folder)
     if place is None:
         raise DataError(
-            "MNIST is not at hand; fetch it with `mclstm experiment mnist-sum --download`, or put its four "
+            "MNIST is not here; fetch it with `mclstm experiment mnist-sum --download`, or put its four "
             f".gz files into {home()} or into the folder mnist of a folder that MCLSTM_DATA names."
         )
     parts = {name: read_idx(place / f"{name}.gz", check) for name, check in FILES.items()}
     return {
         split: Digits(
-            parts[f"{file}-images-idx3-ubyte"][chosen], parts[f"{file}-labels-idx1-ubyte"][chosen].long()
+            parts[f"{file}-images-idx3-ubyte"][part], parts[f"{file}-labels-idx1-ubyte"][part].long()
         )
-        for split, (file, chosen) in SPLITS.items()
+        for split, (file, part) in SPLITS.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""MNIST from the network: four files, each checked before it is kept."""
+"""MNIST from the internet: four files, each checked before it is saved."""
 
 import gzip
 import urllib.request
@@ -15,14 +15,14 @@ MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
-PATIENCE = 30.0  # seconds without an answer
+TIMEOUT = 30.0  # seconds without an answer
 LARGEST = 20_000_000  # bytes; the largest file has 9.9 MB
 
 
 def download_mnist(folder: Path, mirrors: Sequence[str] = MIRRORS) -> list[Path]:
-    """Fetch what a folder lacks of MNIST; the files that were fetched. What is there already is not touched.
+    """Fetch the files of MNIST that a folder lacks, and return their paths; existing files are not touched.
 
-    Nothing is kept that is not MNIST: the MD5 of every file's content is compared with FILES.
+    The MD5 of every file's content is compared with FILES before the file is saved.
     """
     make_folder(folder)
     fetched = []
@@ -35,7 +35,7 @@ def download_mnist(folder: Path, mirrors: Sequence[str] = MIRRORS) -> list[Path]
 
 
 def first_good(name: str, md5: str, mirrors: Sequence[str]) -> bytes:
-    """A file from the first mirror that has the right one; else one sentence with what each of them did."""
+    """A file from the first mirror that has the right one; the error names what each mirror did."""
     failures = []
     for mirror in mirrors:
         try:
@@ -53,7 +53,7 @@ def first_good(name: str, md5: str, mirrors: Sequence[str]) -> bytes:
 
 def fetch(address: str) -> bytes:
     """The content of an address, refused where it is larger than MNIST can be."""
-    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+    with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
         content: bytes = answer.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise ValueError(f"the file is larger than {LARGEST} bytes")

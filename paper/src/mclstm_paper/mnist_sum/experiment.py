@@ -1,4 +1,4 @@
-"""The sum of MNIST digits: who learns from ten at a time what holds for a thousand."""
+"""The sum of MNIST digits: which models learn from ten digits what holds for a thousand."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,38 +7,41 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mclstm.errors import ConfigError
-from mclstm.jobs.execution import Job, Result, finished_by
-from mclstm.report.results import Claim, Row
+from mclstm.jobs.job import Job, Result, finished_by
 from mclstm.training.order import batches_per_epoch
 from mclstm_paper.earlier_results import restored_errors
-from mclstm_paper.experiment import Experiment, Options, at_rate, chosen, other_rate, scale
-from mclstm_paper.mnist_sum.digits import Digits, find_mnist
+from mclstm_paper.experiment import Experiment
+from mclstm_paper.mnist_sum.digits import Digits, find_mnist, home
+from mclstm_paper.mnist_sum.download import download_mnist
 from mclstm_paper.mnist_sum.models import RECIPES, usual_rate
-from mclstm_paper.mnist_sum.page import length_figure, length_table
-from mclstm_paper.mnist_sum.success import (
+from mclstm_paper.mnist_sum.page import BLOCKS, DRAWINGS, SUMMARY, expected, length_figure, length_table
+from mclstm_paper.mnist_sum.success_by_length import (
     Errors,
     by_length,
     error_rows,
-    judged,
     length_of,
     more_lengths,
     threshold_rows,
     thresholds,
+    with_success,
 )
+from mclstm_paper.mnist_sum.switches import SWITCHES
 from mclstm_paper.mnist_sum.task import LENGTHS, chunks, constant, exact, scored_steps
 from mclstm_paper.mnist_sum.training import STEPS, SUMS, every_digit, some
+from mclstm_paper.options import Options, Plan, chosen_models, other_rate, rate_folder, scale
 from mclstm_paper.protocols import Protocol
+from mclstm_paper.results import Claim, Row
 
 __all__ = ["EXPERIMENT"]
 
 NAME = "mnist-sum"
-# Reference networks, as many as the paper has, however many seeds of a model are asked for: a threshold is
-# the same for whoever is judged by it. Their seeds are no model's; the published runs took 0 to 9 for both.
+# As many reference networks as in the paper, for any number of seeds: all models have the same threshold.
+# Their seeds are no model's; the published runs took 0 to 9 for both.
 REFERENCES, REFERENCE_SEED = 10, 2_000
 
 
 class Scale(NamedTuple):
-    """How much is learned from, in which batches, for how long, by how many seeds."""
+    """Images, batch size, seeds and epochs of a profile."""
 
     images: dict[str, int]
     batch_size: int
@@ -57,8 +60,9 @@ SCALES: dict[str, Scale] = {
 }
 
 
-def jobs(options: Options) -> list[Job]:
-    """One job a model and seed, the reference networks first: without them nobody has succeeded."""
+def jobs(plan: Plan) -> list[Job]:
+    """One job per model and seed, the reference networks first: the thresholds come from them."""
+    options = plan.options
     whole = SCALES[options.profile]
     paper = (whole.seeds, whole.epochs * whole.per_epoch)
     seeds, updates = scale(options, paper, paper, whole.per_epoch)
@@ -67,7 +71,7 @@ def jobs(options: Options) -> list[Job]:
     rate = {model: other_rate(options, model, usual_rate(model, options.protocol)) for model in first}
     return [
         Job(
-            f"{at_rate(model, rate[model])}/seed-{seed}",
+            f"{rate_folder(model, rate[model])}/seed-{seed}",
             SUMS,
             {
                 "model": model,
@@ -88,40 +92,39 @@ def jobs(options: Options) -> list[Job]:
 
 
 def models(options: Options) -> list[str]:
-    """The models asked for; those that a protocol does not have are left out, or refused if asked for."""
-    named = chosen(NAME, tuple(RECIPES), (), options)
-    strange = [name for name in named if options.protocol not in RECIPES[name].protocols]
-    if options.models is not None and strange:
+    """The chosen models; those that a protocol does not have are left out, or refused if named."""
+    names = chosen_models(NAME, tuple(RECIPES), (), options)
+    without = [name for name in names if options.protocol not in RECIPES[name].protocols]
+    if options.models is not None and without:
         raise ConfigError(
-            f"{strange[0]} has no {options.protocol} protocol. Leave it out, or choose the other protocol."
+            f"{without[0]} has no {options.protocol} protocol. Leave it out, or choose the other protocol."
         )
-    return [name for name in named if name not in strange]
+    return [name for name in names if name not in without]
 
 
-def rows(options: Options, results: Mapping[str, Result]) -> list[Row]:
-    """Errors and success rates by length, of the models and of those that learn nothing."""
-    found_by = finished_by(jobs(options), results, "model")
-    groups = {model: group for (model,), group in found_by.items()}
-    errors = {model: by_length([results[job.name] for job in group]) for model, group in groups.items()}
-    made = []
-    for model, found in errors.items():
-        trained = groups[model][0].goal
+def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
+    """Errors and success rates by length, of the models and of the predictions without learning."""
+    options = plan.options
+    groups = {model: group for (model,), group in finished_by(jobs(plan), results, "model").items()}
+    table = []
+    for model, group in groups.items():
+        errors, trained = by_length([results[job.name] for job in group]), group[0].goal
         if model == "reference":
-            made += threshold_rows(thresholds(found, options.protocol), found, trained)
-        seeds = [seed for job in groups[model] for seed in job.parameters["seeds"]]
-        rate = groups[model][0].parameters["learning_rate"] or usual_rate(model, options.protocol)
-        failed = [at for job in groups[model] for at in results[job.name]["failed"]]
-        made += error_rows(model, found, trained, failed, seeds=seeds, learning_rate=rate)
-    for model, found in unlearned(options).items():
-        made += error_rows(model, found, 0)
-    return judged(made)
+            table += threshold_rows(thresholds(errors, options.protocol), errors, trained)
+        seeds = [seed for job in group for seed in job.parameters["seeds"]]
+        rate = group[0].parameters["learning_rate"] or usual_rate(model, options.protocol)
+        failed = [at for job in group for at in results[job.name]["failed"]]
+        table += error_rows(model, errors, trained, failed, seeds=seeds, learning_rate=rate)
+    for model, errors in unlearned(options).items():
+        table += error_rows(model, errors, 0)
+    return with_success(table)
 
 
-def restored(job: Job, found: Sequence[Row]) -> Result | None:
-    """What a file holds of a job."""
+def result_from_rows(job: Job, rows: Sequence[Row]) -> Result | None:
+    """The result of a job from the rows of a result file."""
     rate = job.parameters["learning_rate"] or usual_rate(job.parameters["model"], job.parameters["protocol"])
-    kept = restored_errors(job, found, rate)
-    return kept and {**kept, "test": {length_of(name): values for name, values in kept["test"].items()}}
+    errors = restored_errors(job, rows, rate)
+    return errors and {**errors, "test": {length_of(name): v for name, v in errors["test"].items()}}
 
 
 def unlearned(options: Options) -> dict[str, Errors]:
@@ -132,23 +135,23 @@ def unlearned(options: Options) -> dict[str, Errors]:
 
 
 def errors_of(name: str, digits: Digits, mean: float, protocol: Protocol) -> Errors:
-    made: Errors = {}
+    by_length: Errors = {}
     for length in (length for length in LENGTHS if length <= len(digits.labels)):
         y = exact(digits.labels[chunks("test", len(digits.labels), length).T])
-        found = constant(y, mean) if name == "constant" else y
-        error = (found - y)[scored_steps(length, protocol)].double().square().mean()
-        made[length] = np.array([float(error)])
-    return made
+        sums = constant(y, mean) if name == "constant" else y
+        error = (sums - y)[scored_steps(length, protocol)].double().square().mean()
+        by_length[length] = np.array([float(error)])
+    return by_length
 
 
-def claims(found: Sequence[Row]) -> list[Claim]:
+def claims(rows: Sequence[Row]) -> list[Claim]:
     """The paper's one comparison, and the same for our own settings."""
-    return more_lengths(found, "mclstm", "nau") + more_lengths(found, "mclstm-tuned", "nau")
+    return more_lengths(rows, "mclstm", "nau") + more_lengths(rows, "mclstm-tuned", "nau")
 
 
-def redrawn(found: Sequence[Row], reading: Mapping[str, object]) -> dict[str, Figure]:
+def figures(rows: Sequence[Row], readings: Mapping[str, object]) -> dict[str, Figure]:
     """Success over length, of all models that were run."""
-    return {"success": length_figure(found)}
+    return {"success": length_figure(rows)}
 
 
 EXPERIMENT = Experiment(
@@ -157,12 +160,18 @@ EXPERIMENT = Experiment(
     variants=(),
     jobs=jobs,
     rows=rows,
-    restored=restored,
-    judged=judged,
+    result_from_rows=result_from_rows,
+    complete_rows=with_success,
     claims=claims,
     table=length_table,
-    hears=("epochs", "rates", "data", "download", "add"),
-    redrawn=redrawn,
-    rateless=("reference",),
-    every_job=True,
+    accepts=("epochs", "rates", "data", "download", "add"),
+    figures_of_rows=figures,
+    without_rate=("reference",),
+    saves_each_job=True,
+    download=lambda folder: download_mnist(folder or home()),
+    expected=expected,
+    blocks=BLOCKS,
+    drawings=DRAWINGS,
+    summary=SUMMARY,
+    switches=SWITCHES,
 )

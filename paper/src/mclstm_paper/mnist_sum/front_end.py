@@ -4,23 +4,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu
 
-from mclstm.nn.members import Seeds, draw, generators, uniform
+from mclstm.nn.ensemble_dim import Seeds, draw, generators
+from mclstm_paper.baselines.construction import uniform
 from mclstm_paper.kernels.pooled import pooled_convolution
 
 __all__ = ["FrontEnd"]
 
 SHAPES: tuple[tuple[int, ...], ...] = ((20, 1, 5, 5), (50, 20, 5, 5), (500, 800), (1, 500))
 
-# Images that go through the convolutions together: what they leave behind (3.7 MB) stays in a cache, which
-# took a tenth off the time of 640 at once on one core.
-TOGETHER = 128
+# Images per call of the convolutions: their 3.7 MB stay in a cache, which takes a tenth less time than 640
+# images at once, on one core.
+IMAGES_AT_ONCE = 128
 
 
 class FrontEnd(nn.Module):
-    """One number an image: conv 5x5 (20), ReLU, pool 2, conv 5x5 (50), ReLU, pool 2, fc 500, ReLU, fc 1.
+    """One number per image: conv 5x5 (20), ReLU, pool 2, conv 5x5 (50), ReLU, pool 2, fc 500, ReLU, fc 1.
 
-    As published, with torch's usual start: weights and biases uniform ±1 / √fan_in. What an image gives does
-    not depend on the other images, so that a sequence of any length is read image by image.
+    As published, with torch's usual start: weights and biases uniform ±1 / √fan_in. The number of an
+    image does not depend on the other images.
 
     x: (N, 1, 28, 28) shared, or (E, N, 1, 28, 28) -> (E, N, 1)
 
@@ -51,7 +52,7 @@ class FrontEnd(nn.Module):
     def _numbers(self, x: Tensor, member: int) -> Tensor:
         """The numbers of one member: x (N, 1, 28, 28) -> (N, 1)."""
         W, b = ([parameter[member] for parameter in group] for group in (self.W, self.b))
-        seen = torch.cat([features(images, W, b) for images in torch.split(x, TOGETHER)])
+        seen = torch.cat([features(images, W, b) for images in torch.split(x, IMAGES_AT_ONCE)])
         return linear(relu(linear(seen, W[2], b[2])), W[3], b[3])
 
 

@@ -1,4 +1,4 @@
-"""What adds up the numbers the front end reads: memories (x, a) -> sums so far, each with E members.
+"""Memories that add up the numbers of the front end: (x, a) -> sums so far, each with E members.
 
 x: (E, T, B, 1) numbers of the images, a: (T, B, 1) marker of the end -> y: (E, T, B, 1).
 """
@@ -9,17 +9,18 @@ from mclstm.nn.heads import LinearHead
 from mclstm.nn.layer import MCLSTM
 from mclstm_paper.baselines import BASELINES, UNITS, Linear
 from mclstm_paper.baselines.lstm import LSTM
-from mclstm_paper.protocols import Protocol, switched
-from mclstm_paper.seeds.recipes import Sources, start_as_torch_, start_outlets_
+from mclstm_paper.mnist_sum.switches import LSTM_STARTED_BY_TORCH, ONE_UNIT
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.seeds.networks import Sources, start_as_torch_, start_outlets_
 
 __all__ = ["Accumulator", "Cells", "Outflow", "Running", "lstm", "mass_conserving", "nau"]
 
 CELLS = 2  # as for addition in recurrent arithmetic; the published models have one unit
-CLOSED = -1e4  # an outlet that lets less than 1e-30 of its cell out, for ever: its gradient is 0 too
+CLOSED = -1e4  # an outlet that lets out less than 1e-30 of its cell, and stays so: its gradient is 0 too
 
 
 class Accumulator(nn.Module):
-    """The solved task: y_t = x_1 + ... + x_t. With it a front end learns as well as one can.
+    """The exact sum: y_t = x_1 + ... + x_t. A front end cannot learn better than with it.
 
     >>> import torch
     >>> Accumulator()(torch.tensor([1.0, 2.0]).view(1, 2, 1, 1), torch.zeros(2, 1, 1)).flatten().tolist()
@@ -61,7 +62,7 @@ class Outflow(nn.Module):
 
         y_t = w h_t,    h_t = σ(w_o a_t + u_o c / |c| + b_o) (c_{t-1} R + x_t i)
 
-    No bias, as in recurrent arithmetic: at the one length of training it could stand for an offset a digit.
+    No bias, as in recurrent arithmetic: at the one length of training it could replace an offset per digit.
     """
 
     def __init__(self, layer: MCLSTM, head: LinearHead) -> None:
@@ -91,7 +92,7 @@ class Running(nn.Module):
 
 def mass_conserving(
     protocol: Protocol,
-    drawn: Sources,
+    sources: Sources,
     *,
     outlet: float | None = None,
 ) -> Cells | Outflow:
@@ -103,38 +104,38 @@ def mass_conserving(
     >>> type(mass_conserving("published", [torch.Generator()])).__name__
     'Cells'
     """
-    E = len(drawn)
-    if switched("mnist sum: one unit", protocol):
+    E = len(sources)
+    if ONE_UNIT.on(protocol):
         return Cells(
             MCLSTM(
                 1, 1, 1, redistribution="static", output_bias=CLOSED, gates_see=("aux",),
-                allow_negative_mass=True, members=E, seeds=drawn,
+                allow_negative_mass=True, members=E, seeds=sources,
             )
         )  # fmt: skip
     sees = ("aux", "state") if outlet is None else ("aux",)
-    layer = MCLSTM(1, 1, CELLS, redistribution="static", gates_see=sees, members=E, seeds=drawn)
+    layer = MCLSTM(1, 1, CELLS, redistribution="static", gates_see=sees, members=E, seeds=sources)
     if outlet is not None:
         start_outlets_(layer, outlet)
-    head = LinearHead(CELLS, bias=False, members=E, seeds=drawn)
+    head = LinearHead(CELLS, bias=False, members=E, seeds=sources)
     # It begins as a sum. Where random weights add up to less than zero, less mass is a smaller error: the
     # front end then learns within an epoch to read no mass at all, and there softplus has no gradient left.
     nn.init.ones_(head.linear["weight"])
     return Outflow(layer, head)
 
 
-def nau(protocol: Protocol, drawn: Sources) -> Running:
+def nau(protocol: Protocol, sources: Sources) -> Running:
     """A recurrent NAU: as published one unit that starts at 0, else two with a NAU as output layer."""
-    one, E = switched("mnist sum: one unit", protocol), len(drawn)
-    layer = BASELINES["nau"](1, 1 if one else CELLS, members=E, seeds=drawn)
+    one, E = ONE_UNIT.on(protocol), len(sources)
+    layer = BASELINES["nau"](1, 1 if one else CELLS, members=E, seeds=sources)
     if one:
         layer.get_parameter("h0").requires_grad_(False)
-    return Running(layer, None if one else UNITS["nau"](CELLS, 1, members=E, seeds=drawn))
+    return Running(layer, None if one else UNITS["nau"](CELLS, 1, members=E, seeds=sources))
 
 
-def lstm(protocol: Protocol, drawn: Sources) -> Running:
+def lstm(protocol: Protocol, sources: Sources) -> Running:
     """An LSTM: as published one unit, whose outputs cannot leave (-1, 1), else two and a linear layer."""
-    one, E = switched("mnist sum: one unit", protocol), len(drawn)
-    layer = LSTM(1, 1 if one else CELLS, members=E, seeds=drawn)
-    if switched("mnist sum: lstm started by torch", protocol):
-        start_as_torch_(layer, drawn)
-    return Running(layer, None if one else Linear(CELLS, 1, start="xavier", members=E, seeds=drawn))
+    one, E = ONE_UNIT.on(protocol), len(sources)
+    layer = LSTM(1, 1 if one else CELLS, members=E, seeds=sources)
+    if LSTM_STARTED_BY_TORCH.on(protocol):
+        start_as_torch_(layer, sources)
+    return Running(layer, None if one else Linear(CELLS, 1, start="xavier", members=E, seeds=sources))

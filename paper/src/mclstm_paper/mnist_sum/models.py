@@ -8,20 +8,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from mclstm_paper.arithmetic.tuned import OUTLET
-from mclstm_paper.baselines.nau import NAU
-from mclstm_paper.baselines.recurrent import RecurrentUnit
+from mclstm_paper.baselines.arithmetic_units import ArithmeticUnit, RecurrentUnit
 from mclstm_paper.baselines.regularisers import Schedule, sparsity_penalty, zero_penalty
 from mclstm_paper.mnist_sum.front_end import FrontEnd
 from mclstm_paper.mnist_sum.memories import Accumulator, Running, lstm, mass_conserving, nau
-from mclstm_paper.protocols import Protocol, switched
-from mclstm_paper.seeds.recipes import Sources
+from mclstm_paper.mnist_sum.switches import LSTM_AT_RATE_OF_ALL, NEGATIVE_MASSES
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.seeds.networks import OUTLET, Sources
 
 __all__ = ["RECIPES", "SumModel", "SumRecipe", "build", "usual_rate"]
 
-RATE = 1e-3  # of every front end, and of the memories where nothing else is said
+RATE = 1e-3  # of every front end, and of a memory without a rate of its own
 L2 = 1e-4
-PAPER_UPDATES = 86_000  # 1,000 epochs of 86 batches, which the schedule of NAU was made for
+PAPER_UPDATES = 86_000  # 1,000 epochs of 86 batches, the length of NAU's schedule
 
 
 class SumModel(nn.Module):
@@ -42,7 +41,7 @@ class SumModel(nn.Module):
         return softplus(z) if self.positive else z
 
     def forward(self, images: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-        """The sums so far and the numbers they are of, as the class says."""
+        """The sums so far, and the numbers that are summed."""
         x = self.read(images.flatten(-5, -4)).view(-1, *a.shape)
         return self.memory(x, a), x
 
@@ -64,19 +63,18 @@ def small_numbers(model: SumModel, x: Tensor, update: int, updates: int) -> Tens
 def whole_weights(model: SumModel, x: Tensor, update: int, updates: int) -> Tensor:
     """Madsen and Johansen's R_W, from 0 to 10 between updates 1e4 and 1e5 of 86,000, and R_z on all inputs.
 
-    In a shorter training the schedule is as much shorter, else it would never begin. x: (E, T, B, 1) -> (E,)
+    A shorter training has a shorter schedule, else it would never begin. x: (E, T, B, 1) -> (E,)
     """
     memory = model.memory
     assert isinstance(memory, Running)
     assert isinstance(memory.layer, RecurrentUnit)
-    assert isinstance(memory.layer.unit, NAU)
     share = updates / PAPER_UPDATES
     factor = Schedule(10.0, int(1e4 * share), int(1e5 * share)).at(update)
     h, _ = memory.layer(x)
     before = memory.layer.h0.view(-1, 1, 1, h.shape[-1]).expand(-1, 1, h.shape[2], -1)
     seen = torch.cat([x, torch.cat([before, h[:, :-1]], dim=1)], dim=-1)
     zero = zero_penalty(memory.layer.unit.weight(), seen)
-    if isinstance(memory.head, NAU):
+    if isinstance(memory.head, ArithmeticUnit):
         zero = zero + zero_penalty(memory.head.weight(), h)
     return factor * sparsity_penalty(model) + zero
 
@@ -94,14 +92,14 @@ class SumRecipe(NamedTuple):
 
 RECIPES: dict[str, SumRecipe] = {
     "mclstm": SumRecipe(mass_conserving, small_numbers, mass=True),
-    # Our own: outlets start closed until the marker opens them, so far that a thousand steps leak nothing.
+    # Our own: outlets start closed until the marker opens them, so that a thousand steps leak nothing.
     "mclstm-tuned": SumRecipe(
         partial(mass_conserving, outlet=OUTLET), small_numbers, mass=True, protocols=("stated",)
     ),
     "nau": SumRecipe(nau, whole_weights, clamped=True),
-    # The paper shows none. Its outputs are below 1 and the sums near 45: slower, it would not get there.
+    # Not in the paper. Its outputs are below 1 and the sums near 45: a lower rate would not reach them.
     "lstm": SumRecipe(lstm, small_numbers, learning_rate=0.05),
-    "reference": SumRecipe(lambda protocol, drawn: Accumulator(), nothing),
+    "reference": SumRecipe(lambda protocol, sources: Accumulator(), nothing),
 }
 
 
@@ -111,16 +109,16 @@ def usual_rate(model: str, protocol: Protocol) -> float:
     >>> usual_rate("lstm", "stated"), usual_rate("lstm", "published")
     (0.05, 0.001)
     """
-    as_all = model == "lstm" and switched("mnist sum: lstm at the rate of all", protocol)
+    as_all = model == "lstm" and LSTM_AT_RATE_OF_ALL.on(protocol)
     return RATE if as_all else RECIPES[model].learning_rate
 
 
-def build(model: str, protocol: Protocol, drawn: Sources) -> SumModel:
-    """A model of so many members as there are sources of random numbers.
+def build(model: str, protocol: Protocol, sources: Sources) -> SumModel:
+    """A model with one member for each source of random numbers.
 
     >>> build("nau", "stated", [torch.Generator()])(torch.rand(4, 3, 1, 28, 28), torch.ones(4, 3, 1))[0].shape
     torch.Size([1, 4, 3, 1])
     """
     recipe = RECIPES[model]
-    positive = recipe.mass and not switched("mnist sum: negative masses", protocol)
-    return SumModel(FrontEnd(len(drawn), drawn), recipe.memory(protocol, drawn), positive)
+    positive = recipe.mass and not NEGATIVE_MASSES.on(protocol)
+    return SumModel(FrontEnd(len(sources), sources), recipe.memory(protocol, sources), positive)

@@ -1,6 +1,7 @@
-"""Success over the length of a sequence: the tables and the figure of the MNIST sum."""
+"""Success over the length of a sequence: tables, figure and blocks of the page about the MNIST sum."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mclstm.report.results import Row, read_results
-from mclstm.report.style import COLOURS, OUTLETS, legend_above, rendered, styled
-from mclstm.report.tables import NOTHING, markdown
-from mclstm_paper.arithmetic.entries import budget, count, infinite, rate, spread
-from mclstm_paper.arithmetic.page import missing
-from mclstm_paper.arithmetic.tables import claims_table, not_run
-from mclstm_paper.mnist_sum.references import FEWEST, passing_chance
-from mclstm_paper.protocols import Protocol, switched
+from mclstm.report.markdown import NOTHING, markdown
+from mclstm.report.style import COLOURS, OUTLETS, legend_above, plot_style, render
+from mclstm_paper.experiment import Block, Line, percent
+from mclstm_paper.mnist_sum.success_by_length import FEWEST, passing_chance
+from mclstm_paper.mnist_sum.switches import DEGREE_OF_FREEDOM_TOO_FEW
+from mclstm_paper.number_format import budget, count, infinite, rate, spread
+from mclstm_paper.pages.sections import claims_table, missing, not_run, read
+from mclstm_paper.protocols import PROTOCOLS, Protocol
+from mclstm_paper.results import Row
 
-__all__ = ["length_figure", "length_page", "length_svg", "length_table"]
+__all__ = ["BLOCKS", "DRAWINGS", "SUMMARY", "expected", "length_figure", "length_table"]
+
+NAME = "mnist-sum"
 
 SHOWN = (1, 10, 100, 200, 500, 1000)  # of the table; the figure has all
 # model: colour and marker, the same in every figure
@@ -34,7 +38,8 @@ LOOKS: dict[str, tuple[str, str]] = {
 def length_table(rows: Sequence[Row]) -> str:
     """Success rates with their intervals, then test errors with the thresholds, by model and length.
 
-    Errors are of seeds where they are finite; how many failed in training, or have none, stands beside them.
+    Errors are over the seeds where they are finite. Two columns count the others: those that failed in
+    training, and those without a finite test error.
     """
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     names = list(dict.fromkeys(r["model"] for r in rows))
@@ -45,8 +50,8 @@ def length_table(rows: Sequence[Row]) -> str:
         show = rate if metric == "success" else spread
         return [show(cells.get((model, where, metric))) for model in models]
 
-    judged = [name for name in names if (name, settings[0], "success") in cells]
-    success = {"success rate": judged, **{w: column("success", w, judged) for w in settings}}
+    with_rate = [name for name in names if (name, settings[0], "success") in cells]
+    success = {"success rate": with_rate, **{w: column("success", w, with_rate) for w in settings}}
     errors = {"mse": names, **{w: column("mse", w, names) for w in settings}}
     for where in settings:
         errors[where].append(spread(cells.get(("reference", where, "threshold"))))
@@ -54,7 +59,7 @@ def length_table(rows: Sequence[Row]) -> str:
     errors["NaN"] = [*(count(cells.get((name, settings[0], "nan"))) for name in names), NOTHING]
     errors["not finite"] = [*(infinite(cells, name, settings) for name in names), NOTHING]
     errors["seeds × updates"] = [*(budget(rows, name) for name in names), NOTHING]
-    success["seeds × updates"] = [budget(rows, name) for name in judged]
+    success["seeds × updates"] = [budget(rows, name) for name in with_rate]
     return f"{markdown(pd.DataFrame(success))}\n\n{markdown(pd.DataFrame(errors))}"
 
 
@@ -65,11 +70,11 @@ def length_figure(rows: Sequence[Row]) -> Figure:
     for r in rows:
         if r["metric"] == "success" and r["model"] in LOOKS:
             by_model.setdefault(r["model"], {})[int(r["setting"].split()[1])] = r
-    with styled():
+    with plot_style():
         figure = Figure(figsize=(6.4, 3.0), layout="constrained")
         axes = figure.add_subplot()
-        for at, (model, found) in enumerate(by_model.items()):
-            curve(axes, model, found, lengths, shift=0.09 * (at - (len(by_model) - 1) / 2))
+        for at, (model, rates) in enumerate(by_model.items()):
+            curve(axes, model, rates, lengths, shift=0.09 * (at - (len(by_model) - 1) / 2))
         axes.set_xticks(range(len(lengths)), [str(length) for length in lengths])
         axes.set(xlabel="digits in a sequence", ylabel="success rate", ylim=(-0.04, 1.04))
         axes.grid(visible=False, axis="x")
@@ -77,11 +82,11 @@ def length_figure(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def curve(axes: Axes, model: str, found: Mapping[int, Row], lengths: Sequence[int], shift: float) -> None:
+def curve(axes: Axes, model: str, rates: Mapping[int, Row], lengths: Sequence[int], shift: float) -> None:
     """One model's rates; the place on the axis is the number of the length, moved by `shift`."""
-    kept = [(at + shift, found[length]) for at, length in enumerate(lengths) if length in found]
-    x = np.array([at for at, _ in kept])
-    value, low, high = (np.array([r[key] for _, r in kept]) for key in ("value", "low", "high"))
+    points = [(at + shift, rates[length]) for at, length in enumerate(lengths) if length in rates]
+    x = np.array([at for at, _ in points])
+    value, low, high = (np.array([r[key] for _, r in points]) for key in ("value", "low", "high"))
     colour, marker = LOOKS[model]
     learned = model != "constant"  # which has no seeds, and so no interval
     bars = np.stack([value - low, high - value]).clip(min=0.0) if learned else None
@@ -92,9 +97,9 @@ def curve(axes: Axes, model: str, found: Mapping[int, Row], lengths: Sequence[in
     )  # fmt: skip
 
 
-def kept(root: Path, protocol: Protocol) -> dict[str, Any] | None:
-    """The result file of a protocol, None as long as there is none in which somebody can have succeeded."""
-    content = read_results(root / "results" / "mnist-sum" / f"{protocol}.json")
+def judged_file(root: Path, protocol: Protocol) -> dict[str, Any] | None:
+    """The result file of a protocol, None if it has too few references for a threshold."""
+    content = read(root, f"{NAME}/{protocol}.json")
     return content if content is not None and references(content["rows"]) else None
 
 
@@ -106,11 +111,11 @@ def references(rows: Sequence[Row]) -> int:
 
 def length_page(root: Path, protocol: Protocol) -> str:
     """What a page says of a protocol: tables, claims, figure; one line as long as there is no result."""
-    content = kept(root, protocol)
+    content = judged_file(root, protocol)
     if content is None:
-        return missing("mnist-sum", protocol, " --seeds 5 --first-seed 10 --epochs 30")
+        return missing(NAME, protocol, " --seeds 5 --first-seed 10 --epochs 30")
     rows: list[Row] = content["rows"]
-    lost = 2 if switched("mnist sum: a degree of freedom too few", protocol) else 1
+    lost = 2 if DEGREE_OF_FREEDOM_TOO_FEW.on(protocol) else 1
     networks = references(rows)
     chance = (
         f"{networks} reference networks: one more of their kind, adding without fault, is below their "
@@ -130,5 +135,26 @@ def expected(protocol: Protocol) -> dict[str, tuple[str, ...]]:
 
 def length_svg(root: Path, protocol: Protocol) -> bytes | None:
     """The figure of a page, None as long as there is no result."""
-    content = kept(root, protocol)
-    return None if content is None else rendered(length_figure(content["rows"]), "svg")
+    content = judged_file(root, protocol)
+    return None if content is None else render(length_figure(content["rows"]), "svg")
+
+
+BLOCKS: dict[str, Block] = {
+    f"{NAME}-{protocol}": partial(length_page, protocol=protocol) for protocol in PROTOCOLS
+}
+DRAWINGS: dict[str, Callable[[Path], bytes | None]] = {
+    f"mnist_sum_{protocol}.svg": partial(length_svg, protocol=protocol) for protocol in PROTOCOLS
+}
+SUMMARY = tuple(
+    Line(
+        f"sum of {n} MNIST digits: solved by {model}",
+        f"length {n}",
+        model,
+        "success",
+        percent,
+        protocols=("stated",) if model == "mclstm-tuned" else PROTOCOLS,
+        in_figure=model != "mclstm-tuned",
+    )
+    for n in (10, 1000)
+    for model in ("mclstm", "mclstm-tuned", "nau")
+)

@@ -8,14 +8,15 @@ import torch
 from torch import Tensor
 
 from mclstm_paper.mnist_sum.digits import Digits, normalised
-from mclstm_paper.protocols import Protocol, switched
-from mclstm_paper.seeds.marker import end_marker
+from mclstm_paper.mnist_sum.switches import EVERY_STEP_SCORED
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.seeds.networks import end_marker
 
 __all__ = ["LENGTHS", "DigitSums", "chunks", "constant", "digit_sums", "exact", "scored_steps"]
 
 LENGTHS: tuple[int, ...] = (1, 10, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
 
-# The permutations of the published code; that of the training images is the seed's own.
+# The seeds of the published code's permutations; the training images are permuted by the member's seed.
 PERMUTATIONS: dict[str, int] = {"validation": 47430696, "test": 88253339}
 
 
@@ -73,7 +74,7 @@ def exact(labels: Tensor) -> Tensor:
 
 
 def constant(y: Tensor, mean: float) -> Tensor:
-    """The mean digit of the training labels at every step, whatever is shown: y (..., T, B, 1) -> the same.
+    """The mean digit of the training labels at every step, for any images: y (..., T, B, 1) -> the same.
 
     >>> constant(torch.zeros(3, 1, 1), mean=4.5).flatten().tolist()
     [4.5, 9.0, 13.5]
@@ -88,6 +89,6 @@ def scored_steps(length: int, protocol: Protocol = "stated") -> Tensor:
     >>> scored_steps(3).tolist(), scored_steps(3, "published").tolist()
     ([False, False, True], [True, True, True])
     """
-    scored = torch.full((length,), switched("mnist sum: every step", protocol))
+    scored = torch.full((length,), EVERY_STEP_SCORED.on(protocol))
     scored[-1] = True
     return scored

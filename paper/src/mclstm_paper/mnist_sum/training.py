@@ -3,23 +3,20 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from mclstm.jobs.execution import Result, Work
-from mclstm.jobs.monitor import Watch
+from mclstm.jobs.job import Result, Work
+from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.order import batch_indices, batches_per_epoch, locate
 from mclstm_paper.mnist_sum.digits import Digits, find_mnist, normalised, read_mnist
 from mclstm_paper.mnist_sum.models import RATE, RECIPES, SumModel, build, usual_rate
 from mclstm_paper.mnist_sum.task import LENGTHS, chunks, digit_sums, exact, scored_steps
 from mclstm_paper.protocols import Protocol
-from mclstm_paper.seeds.ensemble import Ensemble
-from mclstm_paper.seeds.loop import Problem, train
-from mclstm_paper.seeds.marker import end_marker
-from mclstm_paper.seeds.outcome import lowest
-from mclstm_paper.seeds.recipes import sources
+from mclstm_paper.seeds.member_ensemble import Ensemble
+from mclstm_paper.seeds.networks import end_marker, sources
+from mclstm_paper.seeds.training_loop import Problem, train
 
 __all__ = ["SUMS", "every_digit", "learn", "scores", "some"]
 
@@ -28,7 +25,7 @@ STEPS = 10  # digits of a training and of a validation sequence
 
 def learn(
     folder: Path,
-    watch: Watch,
+    monitor: JobMonitor,
     goal: int,
     *,
     model: str,
@@ -50,7 +47,7 @@ def learn(
     problem = sums(model, protocol, seeds, digits, batch_size, updates or goal)
     members = train(
         folder,
-        watch,
+        monitor,
         goal,
         problem,
         members=len(seeds),
@@ -64,12 +61,12 @@ def learn(
 
 @lru_cache(maxsize=1)
 def every_digit(folder: Path | None) -> dict[str, Digits]:
-    """MNIST, read and checked once a process: jobs follow each other in it."""
+    """MNIST, read and checked once per process, for all its jobs."""
     return read_mnist(folder)
 
 
 def some(digits: Mapping[str, Digits], images: Mapping[str, int]) -> dict[str, Digits]:
-    """The first so many images of each split."""
+    """The first images of each split, as many as named."""
     return {
         split: Digits(part.images[: images[split]], part.labels[: images[split]])
         for split, part in digits.items()
@@ -98,8 +95,8 @@ def sums(
             ]
         )
         x, a, y = digit_sums(digits["train"], index)
-        found, numbers = network(x, a)
-        error = (found - y)[:, scored].square().mean(dim=(1, 2, 3))
+        sums, numbers = network(x, a)
+        error = (sums - y)[:, scored].square().mean(dim=(1, 2, 3))
         penalty: Tensor = recipe.penalty(network, numbers, update, updates)
         loss: Tensor = error + penalty
         return loss
@@ -119,29 +116,28 @@ def scores(
 ) -> dict[int, Tensor]:
     """Mean squared error of every member (E,) by length; lengths that the images do not fill are left out.
 
-    What an image shows does not depend on its sequence: every image is read once for all lengths.
+    Every image is read once for all lengths, since its number does not depend on the sequence.
     """
     read = [network.read(normalised(part).unsqueeze(1)) for part in torch.split(digits.images, 1_000)]
-    numbers, count, found = torch.cat(read, dim=1), len(digits.labels), {}
+    numbers, count, errors = torch.cat(read, dim=1), len(digits.labels), dict[int, Tensor]()
     for length in lengths:
         if length > count:
             continue
         at = chunks(split, count, length).T
         y = network.memory(numbers[:, at], end_marker(*at.shape)).double()
         error = y - exact(digits.labels[at]).double()
-        found[length] = error[:, scored_steps(length, protocol)].square().mean(dim=(1, 2, 3))
-    return found
+        errors[length] = error[:, scored_steps(length, protocol)].square().mean(dim=(1, 2, 3))
+    return errors
 
 
 def result(members: Ensemble, test: Mapping[int, Tensor]) -> Result:
-    """What is kept of a job: errors by length at the best validation, when that was, and who failed."""
-    kept: dict[str, Any] = {
+    """The result of a job: errors by length at the best validation, its update, and which members failed."""
+    return {
         "test": {str(length): error.tolist() for length, error in test.items()},
         "validation": members.best_error.tolist(),
-        "best": [members.noted[at] for at in lowest(members).tolist()],
+        "best": [members.noted[at] for at in members.best_evaluation().tolist()],
         "failed": members.failed.tolist(),
     }
-    return kept
 
 
 SUMS = Work("mnist-sum", learn, formerly=("mclstm.experiments.mnist_sum.learning.learn",))

@@ -8,8 +8,9 @@ from torch import Tensor
 
 from mclstm.nn.arguments import one_of
 from mclstm_paper.arithmetic.subsets import OPERATIONS, Subsets, combine, expected, moved, subset_sums
-from mclstm_paper.protocols import Protocol, switched
-from mclstm_paper.seeds.marker import end_marker
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.recurrent_arithmetic.switches import FRESH_EVALUATION
+from mclstm_paper.seeds.networks import end_marker
 from mclstm_paper.seeds.streams import uniform
 
 __all__ = ["EVALUATIONS", "Evaluation", "RecurrentArithmetic", "Sequences"]
@@ -26,7 +27,7 @@ class Sequences(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What an evaluation asks: so many steps of numbers in this range."""
+    """The steps of an evaluation's sequences, and the range of its numbers."""
 
     steps: int
     low: float
@@ -46,7 +47,7 @@ class RecurrentArithmetic:
 
         y = (sum over t and k in S_1 of x_k^t) ∘ (sum over t and k in S_2 of x_k^t),    x^t ~ U[1, 2]^10
 
-    Training sequences have 10 steps, test sequences 100; `EVALUATIONS` has two more that are only looked at.
+    Training sequences have 10 steps, test sequences 100; no table uses the other two of `EVALUATIONS`.
 
     >>> task = RecurrentArithmetic("multiplication", seeds=[0, 1, 2])
     >>> x, a, y = task.train(update=7)
@@ -56,13 +57,14 @@ class RecurrentArithmetic:
 
     steps = 10
     train_range = (1.0, 2.0)
+    samples_at_once = 250  # of an evaluation, for memory
 
     def __init__(
         self, operation: str, seeds: Sequence[int], *, input_size: int = 10, protocol: Protocol = "stated"
     ) -> None:
         self.operation = one_of("operation", operation, OPERATIONS)
         self.seeds, self.input_size = tuple(seeds), input_size
-        self.fresh = switched("recurrent arithmetic: fresh evaluation", protocol)
+        self.fresh = FRESH_EVALUATION.on(protocol)
         self.subsets = Subsets(input_size, self.seeds)
 
     def train(self, update: int, batch_size: int = 128) -> Sequences:
@@ -75,7 +77,7 @@ class RecurrentArithmetic:
         return self._sequences(moved(u, *self.train_range))
 
     def evaluation(self, name: str, number: int = 0, samples: int = 1_000) -> Sequences:
-        """The sequences of the n-th evaluation, shared by all seeds; stated: the same ones every time."""
+        """The sequences of the n-th evaluation, shared by all seeds; the same every time unless `fresh`."""
         steps, low, high = EVALUATIONS[one_of("evaluation", name, EVALUATIONS)]
         place = number if self.fresh else 0
         u = uniform([EVALUATION_SEED], name, place, 1, (self.input_size, steps, samples))
@@ -83,7 +85,7 @@ class RecurrentArithmetic:
         return Sequences(x[0], a, y)
 
     def _sequences(self, x: Tensor) -> list[Sequences]:
-        """Inputs (E, U, n, T, B), or (1, U, n, T, B) for all members, with their targets, one a U."""
+        """Inputs (E, U, n, T, B), or (1, U, n, T, B) for all members, with their targets, one batch per U."""
         a, targets = end_marker(*x.shape[-2:]), self.subsets.targets(self.operation, x)
         return [Sequences(x[:, at].movedim(1, 3), a, y) for at, y in enumerate(targets)]
 
@@ -95,5 +97,5 @@ class RecurrentArithmetic:
         return combine(self.operation, sums)
 
     def constant(self, y: Tensor) -> Tensor:
-        """The mean target of the training sequences, whatever is asked: y (E, B, 1) -> (E, B, 1)."""
+        """The mean target of the training sequences, for every sample: y (E, B, 1) -> (E, B, 1)."""
         return torch.full_like(y, expected(self.operation, self.input_size, self.steps, *self.train_range))

@@ -1,11 +1,12 @@
-"""Uniform random numbers by address: (seed, stream, position) says which, no matter what was drawn before.
+"""Uniform random numbers by address: they depend on (seed, stream, position), not on earlier draws.
 
-Philox 4x32-10 (Salmon et al., 2011), a counter-based generator, encrypts its counter: the key is the seed,
-the counter holds the stream, the position of an item and a block in it. Streams share nothing, and the
-millionth batch costs as much as the first. The kernel library computes them where it is there; NumPy gives
-the same.
+Philox 4x32-10 (Salmon et al., 2011) is a counter-based generator: it encrypts a counter. The key is the seed;
+the counter holds the stream, the position of an item and a block in it. Streams share no numbers, and the
+millionth batch costs as much as the first. The kernel library computes the numbers; without it NumPy computes
+the same ones.
 """
 
+import ctypes
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mclstm_paper.kernels.philox import fill_uniform
+from mclstm_paper.kernels.library import library
 
 __all__ = ["STREAMS", "philox", "uniform"]
 
@@ -47,8 +48,33 @@ def uniform(seeds: Sequence[int], stream: str, first: int, items: int, shape: tu
     return out.view(len(keys), items, *shape)
 
 
+def fill_uniform(out: Tensor, seeds: Sequence[int], stream: int, first: int) -> bool:
+    """Fill with U[0, 1) by the kernel library, item j at position first + j of its seed; False without it.
+
+    out: (E, items, numbers) float32, contiguous
+
+    >>> fill_uniform(torch.empty(2, 3, 5), seeds=[7, 8], stream=0, first=0) == (library() is not None)
+    True
+    """
+    kernel = library()
+    if kernel is None:
+        return False
+    members, items, numbers = out.shape
+    keys = (ctypes.c_uint64 * members)(*seeds)
+    kernel.mclstm_uniform(
+        keys,
+        ctypes.c_int64(members),
+        ctypes.c_uint64(first),
+        ctypes.c_int64(items),
+        ctypes.c_uint32(stream),
+        ctypes.c_int64(numbers),
+        ctypes.c_void_p(out.data_ptr()),
+    )
+    return True
+
+
 def fill_slowly(out: Tensor, seeds: Sequence[int], stream: int, first: int) -> None:
-    """What `fill_uniform` does, without the kernel: out (E, items, numbers) float32.
+    """Fill as `fill_uniform` does, without the kernel: out (E, items, numbers) float32.
 
     Number n of an item is word n / blocks of its block n % blocks.
     """

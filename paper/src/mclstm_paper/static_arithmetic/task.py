@@ -12,8 +12,9 @@ from mclstm_paper.seeds.streams import uniform
 
 __all__ = ["Samples", "StaticArithmetic"]
 
-# One set for all seeds, as in the published code; its members differ in the subsets that are asked for.
+# One set for all seeds, as in the published code; the targets differ, since every seed has its own subsets.
 EVALUATION_SEED = 8689336
+EVALUATIONS: dict[str, tuple[float, float]] = {"validation": (1.0, 2.0), "test": (2.0, 6.0)}  # ranges
 
 
 class Samples(NamedTuple):
@@ -30,13 +31,14 @@ class StaticArithmetic:
 
     >>> task = StaticArithmetic("addition", seeds=[0, 1, 2])
     >>> x, y = task.train(update=1_999_999)
-    >>> x.shape, y.shape, task.test(samples=5).x.shape
+    >>> x.shape, y.shape, task.evaluation("test", samples=5).x.shape
     (torch.Size([3, 128, 100]), torch.Size([3, 128, 1]), torch.Size([5, 100]))
     """
 
     steps = 1
     train_range = (1.0, 2.0)
-    test_range = (2.0, 6.0)
+    fresh = False  # the evaluation sets stay the same
+    samples_at_once = 2_000  # of an evaluation, for memory
 
     def __init__(self, operation: str, seeds: Sequence[int], *, input_size: int = 100) -> None:
         self.operation = one_of("operation", operation, OPERATIONS)
@@ -52,21 +54,18 @@ class StaticArithmetic:
         u = uniform(self.seeds, "train", first, updates, (self.input_size, 1, batch_size))
         return self._samples(moved(u, *self.train_range))
 
-    def validation(self, samples: int = 10_000) -> Samples:
-        """The fixed validation set on the training range, inputs shared by all seeds."""
-        return self._evaluation("validation", samples, self.train_range)
+    def evaluation(self, name: str, number: int = 0, samples: int = 10_000) -> Samples:
+        """The validation set, on the training range, or the test set, on a wider one; shared by all seeds.
 
-    def test(self, samples: int = 10_000) -> Samples:
-        """The fixed test set on the wider range, inputs shared by all seeds."""
-        return self._evaluation("test", samples, self.test_range)
-
-    def _evaluation(self, stream: str, samples: int, bounds: tuple[float, float]) -> Samples:
-        u = uniform([EVALUATION_SEED], stream, 0, 1, (self.input_size, 1, samples))
+        The sets are the same in every evaluation: `number` has no effect.
+        """
+        bounds = EVALUATIONS[one_of("evaluation", name, EVALUATIONS)]
+        u = uniform([EVALUATION_SEED], name, 0, 1, (self.input_size, 1, samples))
         x, y = self._samples(moved(u, *bounds))[0]
         return Samples(x[0], y)
 
     def _samples(self, x: Tensor) -> list[Samples]:
-        """Inputs (E, U, n, 1, B), or (1, U, n, 1, B) for all members, with their targets, one a U."""
+        """Inputs (E, U, n, 1, B), or (1, U, n, 1, B) for all members, with their targets, one batch per U."""
         targets = self.subsets.targets(self.operation, x)
         return [Samples(x[:, at, :, 0].mT, y) for at, y in enumerate(targets)]
 
@@ -75,5 +74,5 @@ class StaticArithmetic:
         return combine(self.operation, subset_sums(x, self.subsets.masks, torch.float32))
 
     def constant(self, y: Tensor) -> Tensor:
-        """The mean target of the training range, whatever is asked: y (E, B, 1) -> (E, B, 1)."""
+        """The mean target of the training range, for every sample: y (E, B, 1) -> (E, B, 1)."""
         return torch.full_like(y, expected(self.operation, self.input_size, self.steps, *self.train_range))

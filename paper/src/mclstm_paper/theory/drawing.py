@@ -1,4 +1,4 @@
-"""How figures are made here: one palette, one style, and files that come out the same on every run."""
+"""The style of the theory figures: one palette, and files with the same bytes on every run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 __all__ = ["GATE", "INK", "MASS", "OTHER", "PALE", "THIRD", "label", "panels", "write"]
 
-# Okabe and Ito's colours, told apart by colour-blind readers and in grey print.
+# Okabe and Ito's colours, distinct for colour-blind readers and in grey print.
 MASS = "#0072B2"
 GATE = "#D55E00"
 OTHER = "#009E73"
@@ -19,7 +19,7 @@ PALE = "#9ECAE1"
 INK = "#333333"
 
 STYLE: Any = {
-    "svg.hashsalt": "mclstm",  # without it every run names its clip paths anew
+    "svg.hashsalt": "mclstm",  # without it every run names its clip paths differently
     "svg.fonttype": "path",
     "font.size": 9.0,
     "axes.spines.top": False,
@@ -45,7 +45,7 @@ def label(axes: Axes, title: str, x: str, y: str) -> None:
 
 
 def write(draw: Callable[[], Figure], out: Path, name: str, kinds: tuple[str, ...] = ("svg",)) -> list[Path]:
-    """Draw a figure in the house style and write it to `out`, once for each kind of file."""
+    """Draw a figure in this style and write it to `out`, one file per kind."""
     out.mkdir(parents=True, exist_ok=True)
     paths = [out / f"{name}.{kind}" for kind in kinds]
     with matplotlib.rc_context(STYLE):

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from mclstm.nn.layer import MCLSTM
 from mclstm_paper.theory.drawing import GATE, INK, MASS, OTHER, PALE, THIRD, label, panels
-from mclstm_paper.theory.markov_chain import closed_layer, trajectory
-from mclstm_paper.theory.spectra import first_redistribution, random_markov
+from mclstm_paper.theory.markov_chain import closed_layer, first_redistribution, random_markov, trajectory
 
 __all__ = ["conservation", "equivariance", "flow", "gradients", "markov"]
 
@@ -67,8 +66,8 @@ def markov() -> Figure:
         pi = np.real(vectors[:, np.argmin(np.abs(values - 1.0))])
         c = trajectory(closed_layer(R), torch.eye(4)[0], 40).numpy()
         gap = np.abs(c - pi / pi.sum()).sum(axis=1)
-        shown = gap > 1e-15
-        axes.semilogy(np.arange(41)[shown], gap[shown], color=colour, marker=marker, ms=3, lw=1, label=name)
+        above = gap > 1e-15
+        axes.semilogy(np.arange(41)[above], gap[above], color=colour, marker=marker, ms=3, lw=1, label=name)
     axes.legend(loc="lower left")
     label(axes, "Irreducible is not enough: a cycle never settles", "step", "L1 distance from the limit")
     return figure

@@ -1,4 +1,4 @@
-"""Counting the multiply-adds of a step, to hold the paper's formula against what is really computed."""
+"""Multiply-adds of one step: counted while it runs, and by the paper's formulas."""
 
 import math
 from typing import Any
@@ -45,12 +45,12 @@ class MultiplyAdds(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _is_number(factor: object) -> bool:
-    # `torch.isfinite` multiplies truth values, which is a check and not arithmetic.
+    # `torch.isfinite` multiplies truth values: that is a check, not arithmetic.
     return isinstance(factor, Tensor) and factor.is_floating_point()
 
 
 def mclstm_step(cells: int, mass: int, aux: int, form: str) -> MultiplyAdds:
-    """What one step of one sample costs in the reference; form: dynamic | static | outer | identity."""
+    """The cost of one step of one sample in the reference; form: dynamic | static | outer | identity."""
     layer = MCLSTM(mass, aux, cells, redistribution=form, backend="reference")  # type: ignore[arg-type]
     x, a, c0 = torch.rand(1, 1, mass), torch.randn(1, 1, aux), torch.rand(1, cells)
     count = MultiplyAdds()
@@ -60,7 +60,7 @@ def mclstm_step(cells: int, mass: int, aux: int, form: str) -> MultiplyAdds:
 
 
 def lstm_step(cells: int, mass: int, aux: int) -> MultiplyAdds:
-    """What one step of one sample costs in an LSTM that sees mass and auxiliary inputs alike."""
+    """The cost of one step of one sample in an LSTM that sees mass and auxiliary inputs alike."""
     cell = nn.LSTMCell(mass + aux, cells)
     count = MultiplyAdds()
     with torch.no_grad(), count:

@@ -1,6 +1,6 @@
 """The architecture as a picture: one step of an MC-LSTM, mass in thick arrows, information in thin ones.
 
-Drawn by `python -m mclstm_paper.theory.figures`, for the theory page and the README.
+Drawn by `python -m mclstm_paper.theory.page`, for the theory page and the README.
 """
 
 from matplotlib.axes import Axes

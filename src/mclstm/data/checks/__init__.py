@@ -1,1 +1,1 @@
-"""What can be wrong with data: tables, series, units, attributes."""
+"""The checks behind `mclstm check`, which every reading of data runs too."""

@@ -1,4 +1,4 @@
-"""The data doctor: everything wrong with a data set in one go, each finding with its place and remedy."""
+"""The checks of tables: dates, values, sites, steps and static attributes, each finding with its remedy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,90 +6,93 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mclstm.data.checks import sentinels
-from mclstm.data.checks.attribute_check import attribute_findings
 from mclstm.data.checks.unit_check import unit_findings
 from mclstm.data.columns import day
-from mclstm.data.finding import ERROR, WARNING, Finding
+from mclstm.data.findings import ABSENT, ERROR, WARNING, Finding
+from mclstm.data.series import Policy
+from mclstm.data.site_tables import Raw, Roles, Table
 from mclstm.data.steps import aligned, grid, is_regular, step_of
-from mclstm.data.tables import Raw, Roles, Table
 
-__all__ = ["inspect", "missing_map"]
+__all__ = ["find_sentinels", "inspect"]
 
-Found = Iterator[Finding]
+Findings = Iterator[Finding]
+# Numbers that stand for "missing" in many archives.
+LOW = (
+    -99.9, -999.0, -999.9, -999.99, -6999.0, -7777.0, -9999.0, -9999.9, -9999.99, -32768.0, -99999.0,
+    -999999.0,
+)  # fmt: skip
+HIGH = (1e20, 9.969209968386869e36, 3.4028234663852886e38)
+ATTRIBUTE_LOW = -999.0  # longitudes and elevations may lie above it
 
 
 def inspect(
-    raw: Raw,
-    roles: Roles,
-    units: Mapping[str, str],
-    *,
-    missing_mass: str = "error",
-    missing_aux: str = "error",
-    allow_negative_mass: bool = False,
+    raw: Raw, roles: Roles, units: Mapping[str, str], policy: Policy, allow_negative_mass: bool = False
 ) -> list[Finding]:
     """All findings, those of the reader first."""
-    found = list(raw.findings)
-    if not raw.tables and not found:
-        found.append(
-            Finding(ERROR, "empty", "there is no site to read", "Check the path and the names of the sites")
-        )
-    allowed = {"mass": missing_mass != "error", "aux": missing_aux != "error", "target": True}
+    findings = list(raw.findings)
+    if not raw.tables and not findings:
+        remedy = "Check the path and the names of the sites"
+        findings.append(Finding(ERROR, "empty", "there is no site to read", remedy))
+    allowed = {"mass": policy.missing_mass != "error", "aux": policy.missing_aux != "error", "target": True}
     for table in raw.tables:
-        found += _dates(table, allowed["mass"] and (allowed["aux"] or not roles.aux))
+        findings += _dates(table, allowed["mass"] and (allowed["aux"] or not roles.aux))
         for column in table.values:
             role = roles.of(column)
-            found += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
-    found += _sites(raw)
-    found += _steps(raw)
-    found += attribute_findings(raw, roles)
-    found += unit_findings(raw, roles, units)
-    return found
+            findings += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
+    checks = (_sites(raw), _steps(raw), _attributes(raw, roles), unit_findings(raw, roles, units))
+    return findings + [finding for check in checks for finding in check]
 
 
-def missing_map(raw: Raw) -> list[dict[str, object]]:
-    """How many values are missing, by site, column and year."""
-    rows: list[dict[str, object]] = []
-    for table in raw.tables:
-        for column, values in table.values.items():
-            holes = np.isnan(values)
-            if holes.any():
-                years = table.times.year.to_numpy()
-                for year, count in zip(*np.unique(years[holes], return_counts=True), strict=True):
-                    rows.append(
-                        {"site": table.site, "column": column, "year": int(year), "count": int(count)}
-                    )
-    return rows
+def find_sentinels(values: np.ndarray) -> list[float]:
+    """Sentinels among the lowest and highest values of a column. A -999 between other values is a value.
+
+    >>> find_sentinels(np.array([1.0, -999.0, 3.0, -9999.0]))
+    [-9999.0, -999.0]
+    >>> find_sentinels(np.array([-2000.0, -999.0, 500.0]))
+    []
+    """
+    finite = values[np.isfinite(values)]
+    sentinels: list[float] = []
+    if finite.size and finite.min() > max(LOW) and finite.max() < min(HIGH) / 2:
+        return sentinels
+    while finite.size:
+        low, high = float(finite.min()), float(finite.max())
+        if low in LOW:
+            sentinels.append(low)
+        elif any(np.isclose(high, mark, rtol=1e-6) for mark in HIGH):
+            sentinels.append(high)
+        else:
+            break
+        finite = finite[finite != sentinels[-1]]
+    return sentinels
 
 
-def _dates(table: Table, gaps_allowed: bool) -> Found:
+def _dates(table: Table, gaps_allowed: bool) -> Findings:
     index = table.times
     place: Any = {"file": table.file, "site": table.site}
     if is_regular(index):
         return
     if not len(index):
-        yield Finding(
-            ERROR, "empty", "there is no row of data", "Add the site's data or leave the site out", **place
-        )
+        remedy = "Add the site's data or leave the site out"
+        yield Finding(ERROR, "empty", "there is no row of data", remedy, **place)
         return
     if not index.is_monotonic_increasing:
         back = np.flatnonzero(np.diff(index.asi8) < 0)
         what = f"the dates go back {len(back)} times; they will be sorted"
         remedy = "Sort the rows by date; if days and months were confused, declare --date-format"
-        yield Finding(
-            WARNING, "unsorted", what, remedy, first=day(index[back[0] + 1]), count=len(back), **place
-        )
+        first = day(index[back[0] + 1])
+        yield Finding(WARNING, "unsorted", what, remedy, first=first, count=len(back), **place)
         index = index.sort_values()
     if not index.is_unique:
         twice = index[index.duplicated()]
         what = f"{len(twice)} dates appear more than once"
-        remedy = "Keep one row a date; if the rows belong to several sites, name their column with --site"
+        remedy = "Keep one row per date; if the rows belong to several sites, name their column with --site"
         yield Finding(ERROR, "duplicate", what, remedy, first=day(twice[0]), count=len(twice), **place)
         index = index.unique()
     yield from _gaps(index, gaps_allowed, place)
 
 
-def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Found:
+def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Findings:
     step = step_of(index)
     if step is None:
         if len(index) > 2:
@@ -111,7 +114,7 @@ def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Found:
         yield Finding(severity, "gap", what, remedy, first=day(lost[0]), count=len(lost), **place)
 
 
-def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_negative: bool) -> Found:
+def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_negative: bool) -> Findings:
     values, index = table.values[column], table.times
 
     def at(severity: str, kind: str, mask: np.ndarray, what: str, remedy: str) -> Finding:
@@ -126,12 +129,12 @@ def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_n
     if endless.any():
         what = f"{int(endless.sum())} values are infinite or too large for a number"
         yield at(ERROR, "infinite", endless, what, "Correct them or leave the cells empty")
-    marks = sentinels.find(values)
+    marks = find_sentinels(values)
     marked = np.isin(values, marks) if marks else np.zeros_like(missing)
     if marks:
-        shown = ", ".join(f"{mark:g}" for mark in marks)
+        listing = ", ".join(f"{mark:g}" for mark in marks)
         remedy = f"Declare it with --missing {marks[0]:g}, or correct the values"
-        yield at(ERROR, "sentinel", marked, f"{shown} probably stands for missing", remedy)
+        yield at(ERROR, "sentinel", marked, f"{listing} probably stands for missing", remedy)
     sound = values[~(missing | endless | marked)]
     if not len(sound):
         return
@@ -142,7 +145,7 @@ def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_n
         what = f"{int(below.sum())} values are negative, the lowest {low:g}; mass cannot be"
         yield at(severity, "negative", below, what, "Correct them, or declare the column with --aux")
     if low == high and len(sound) > 2:
-        what, remedy = f"it is {low:g} throughout", "Leave the column out: it tells the model nothing"
+        what, remedy = f"it is {low:g} throughout", "Leave the column out: it carries no information"
         yield at(WARNING, "constant", ~missing, what, remedy)
 
 
@@ -152,14 +155,14 @@ def _missing(missing: np.ndarray, role: str, allowed: bool) -> tuple[str, str, n
     remedy = {
         "mass": "Fill them, or declare --missing-mass zero or interpolate",
         "aux": "Fill them, or declare --missing-aux interpolate",
-        "target": "Nothing to do: what was not observed is not scored",
+        "target": "Nothing to do: only observed steps are scored",
     }.get(role, "Fill them if the column is to be an input")
     if missing.all() and role != "target":
         severity, remedy = ERROR, "Leave the column or the site out, or check the name of the column"
     return severity, "missing", missing, what, remedy
 
 
-def _sites(raw: Raw) -> Found:
+def _sites(raw: Raw) -> Findings:
     seen: dict[str, str] = {}
     for table in raw.tables:
         if table.site in seen:
@@ -168,7 +171,7 @@ def _sites(raw: Raw) -> Found:
         seen[table.site] = table.file
 
 
-def _steps(raw: Raw) -> Found:
+def _steps(raw: Raw) -> Findings:
     """Every site must have the step of the first, and lie on its grid."""
     regular = {}
     previous: tuple[pd.DatetimeIndex, str | None] | None = None
@@ -187,3 +190,43 @@ def _steps(raw: Raw) -> Found:
             what = f"its steps of {step} begin at another time than those of site {first}"
             remedy = "Shift the dates so that all sites share them"
             yield Finding(ERROR, "step", what, remedy, table.file, site, "", day(table.times.min()))
+
+
+def _attributes(raw: Raw, roles: Roles) -> Findings:
+    """One finding per attribute, for the first site concerned."""
+    if not roles.static and not len(raw.attributes):
+        return
+    file = raw.attributes_file or (raw.tables[0].file if raw.tables else "")
+    # A site in two files is a finding of its own.
+    table = raw.attributes.loc[~raw.attributes.index.duplicated()]
+    sites = [item.site for item in raw.tables]
+    strangers = [str(site) for site in table.index if str(site) not in set(sites)]
+    if strangers and sites:
+        what = f"{len(strangers)} sites have attributes but no series"
+        remedy = "Nothing to do if they are not to be used"
+        yield Finding(WARNING, "attributes", what, remedy, file, strangers[0], count=len(strangers))
+    for name in roles.static:
+        if name in table.columns:
+            yield from _attribute(table[name].reindex(sites), file)
+        else:
+            remedy = "Correct --static, or name the file of attributes with --attributes"
+            yield Finding(ERROR, ABSENT, "there is no such attribute", remedy, file, "", name)
+
+
+def _attribute(column: pd.Series, file: str) -> Findings:
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    marks = [mark for mark in find_sentinels(values) if mark <= ATTRIBUTE_LOW or mark > 0]
+    bad = ~np.isfinite(values) | np.isin(values, marks)
+    if not bad.any():
+        return
+    row = int(np.argmax(bad))
+    cell = column.iloc[row]
+    if pd.isna(cell):
+        what = "the attribute is missing"
+    elif values[row] in marks:
+        what = f"{cell} probably stands for missing"
+    else:
+        what = f"{str(cell)[:40]!r} is not a finite number"
+    remedy = "Give every site a number, or leave the attribute or the site out"
+    place = file, str(column.index[row]), str(column.name)
+    yield Finding(ERROR, "attributes", what, remedy, *place, "", int(bad.sum()))

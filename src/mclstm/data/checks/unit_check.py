@@ -1,24 +1,25 @@
-"""Units that are not declared, not known, or belied by the values."""
+"""Units that are not declared, not known, or contradicted by the values."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import product
 
 import numpy as np
 import xarray as xr
 
-from mclstm.data.finding import ERROR, WARNING, Finding
-from mclstm.data.tables import Raw, Roles
+from mclstm.data.findings import ERROR, WARNING, Finding
+from mclstm.data.site_tables import Raw, Roles
 from mclstm.data.units import TEMPERATURES, convert, factor, known, parse
 from mclstm.errors import DataError
 
 __all__ = ["require_balance", "unit_findings"]
 
-DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: the largest step of a record is below, or above, what rain can be
+DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: bounds of the largest value of a record of rain
 HOTTEST = 373.15  # kelvin
 
 
 def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[Finding]:
-    """One finding a column, over all sites."""
+    """At most one finding per column, over all sites."""
     if not raw.tables:
         return
     file = raw.tables[0].file
@@ -34,9 +35,8 @@ def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[
         elif not known(unit):
             if role == "mass" or (role == "target" and not _balances(unit, roles, units)):
                 what = f"{unit!r} is taken as it is: no conversion is known for it"
-                yield Finding(
-                    WARNING, "unit", what, "Nothing to do if mass and target share it", file, "", column
-                )
+                remedy = "Nothing to do if mass and target share it"
+                yield Finding(WARNING, "unit", what, remedy, file, "", column)
         elif role == "mass":
             yield from _rain(column, unit, high, file)
     yield from _unlike(roles, units, file)
@@ -55,14 +55,15 @@ def _range(raw: Raw, column: str) -> tuple[float, float]:
 
 def _temperature(column: str, role: str, unit: str, low: float, high: float, file: str) -> Iterator[Finding]:
     if role == "mass":
-        what = f"a mass column is declared in {unit}"
-        yield Finding(
-            ERROR, "unit", what, "Declare a unit of mass, or the column with --aux", file, "", column
+        what, remedy = (
+            f"a mass column is declared in {unit}",
+            "Declare a unit of mass, or the column with --aux",
         )
+        yield Finding(ERROR, "unit", what, remedy, file, "", column)
         return
     coldest, hottest = (convert(value, unit, "K", role=role) for value in (low, high))
     if coldest < 0 or hottest > HOTTEST:
-        what = f"values from {low:g} to {high:g} {unit} are no temperatures of air or water"
+        what = f"values from {low:g} to {high:g} {unit} cannot be temperatures of air or water"
         remedy = "Correct the unit with --unit, or declare the values that mean missing with --missing"
         yield Finding(ERROR if coldest < 0 else WARNING, "unit", what, remedy, file, "", column)
 
@@ -81,25 +82,24 @@ def _balances(unit: str, roles: Roles, units: Mapping[str, str]) -> bool:
 
 
 def _unlike(roles: Roles, units: Mapping[str, str], file: str) -> Iterator[Finding]:
-    """Mass in one unit and target in another cannot balance."""
-    for target in roles.target:
-        for mass in roles.mass:
-            ours, theirs = units.get(mass, ""), units.get(target, "")
-            if ours and theirs and parse(ours) != parse(theirs):
-                what = f"it is in {theirs}, the mass {mass} in {ours}: they do not balance as they are"
-                remedy = f"Convert it (data.target_unit: {ours}; a volume needs data.area in km2)"
-                yield Finding(WARNING, "unit", what, remedy, file, "", target)
-                return
+    """Mass in one unit and a target in another do not balance."""
+    for target, mass in product(roles.target, roles.mass):
+        ours, theirs = units.get(mass, ""), units.get(target, "")
+        if ours and theirs and parse(ours) != parse(theirs):
+            what = f"it is in {theirs}, the mass {mass} in {ours}: they do not balance as they are"
+            remedy = f"Convert it (data.target_unit: {ours}; a volume needs data.area in km2)"
+            yield Finding(WARNING, "unit", what, remedy, file, "", target)
+            return
 
 
 def require_balance(series: xr.Dataset) -> None:
-    """Refuse to predict an outflow in another declared unit than the inflow: what leaves is what came in."""
+    """Refuse an outflow in another declared unit than the inflow: they could not balance."""
     balancing = [item for item in series.data_vars.values() if item.attrs.get("role") in ("mass", "target")]
     declared = {str(item.name): str(item.attrs["units"]) for item in balancing if item.attrs.get("units")}
     for name, unit in declared.items():
         first, theirs = next(iter(declared.items()))
         if parse(unit) != parse(theirs):
             raise DataError(
-                f"{first} is in {theirs} and {name} in {unit}, but mass that leaves is mass that came in. "
+                f"{first} is in {theirs} and {name} in {unit}, but mass that leaves is mass that entered. "
                 f"Bring them to one unit with data.target_unit or data.convert, or choose model.head: linear."
             )

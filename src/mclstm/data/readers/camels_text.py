@@ -30,52 +30,45 @@ class Forcing(NamedTuple):
 
 
 def forcing(path: Path) -> Forcing:
-    """Columns under their names without the unit, in lower case: the products differ in both."""
+    """One file of forcing. Names are in lower case and without unit: the products differ in both."""
     data = read_bytes(path)
     lines = data.split(b"\n", HEADER_LINES)
     if len(lines) <= HEADER_LINES or not lines[HEADER_LINES].strip():
         raise DataError(f"{path} ends before the first row of data. Copy the file again.")
     names, units = _header(lines[HEADER_LINES - 1].decode("utf-8", "replace"), path)
-    columns = _numbers(lines[HEADER_LINES], names, path, HEADER_LINES)
-    times = _index(columns, path, HEADER_LINES)
-    values = {name: column for name, column in columns.items() if name not in DATE_NAMES}
+    times, values = _dated(_numbers(lines[HEADER_LINES], names, path, HEADER_LINES), path, HEADER_LINES)
     return Forcing(times, values, units, _area(lines[2], path))
 
 
 def discharge(path: Path, site: str, area_km2: float) -> pd.Series:
-    """Flow in mm/day over the area, NaN where it is -999."""
+    """Flow in mm/day over the area, NaN where the file has -999."""
     data = read_bytes(path)
     columns = _numbers(data, ["site", *DATE_NAMES[:3], "flow", "flag"], path, 0, text=("flag",))
     if not site.isdigit() or (columns["site"] != float(site)).any():
-        raise DataError(f"{path} has lines of another gauge than {site}. Keep one gauge a file.")
-    flow = columns["flow"]
-    flow = np.where(flow == NO_FLOW, np.nan, flow * factor("ft3/s", "mm/day", area_km2=area_km2))
-    return pd.Series(flow, index=_index(columns, path, 0), name="discharge")
+        raise DataError(f"{path} has lines of another gauge than {site}. Keep one gauge per file.")
+    times, values = _dated(columns, path, 0)
+    if not times.is_unique:
+        twice = times[times.duplicated()][0]
+        raise DataError(f"{path} has two rows for {twice:%Y-%m-%d}. Keep one row per day.")
+    depth = values["flow"] * factor("ft3/s", "mm/day", area_km2=area_km2)
+    return pd.Series(np.where(values["flow"] == NO_FLOW, np.nan, depth), index=times, name="discharge")
 
 
 def model_output(data: bytes, path: Path) -> tuple[pd.DatetimeIndex, dict[str, np.ndarray]]:
-    """Snow-17 and SAC-SMA as CAMELS ships them: one header line YR MNTH DY HR SWE ..., all lower case."""
+    """Output of Snow-17 and SAC-SMA in CAMELS, below a line YR MNTH DY HR SWE ...; lower-case names."""
     first, _, rest = data.partition(b"\n")
     words = first.decode("utf-8", "replace").lower().split()
     names = [OUTPUT_DATES.get(word, word) for word in words]
-    if names[: len(DATE_NAMES)] != DATE_NAMES or len(set(names)) != len(names) or not rest.strip():
+    if names[:4] != DATE_NAMES or len(set(names)) != len(names) or not rest.strip():
         raise DataError(f"{path} does not begin with YR MNTH DY HR and columns of data. Copy the file again.")
-    columns = _numbers(rest, names, path, 1)
-    values = {name: column for name, column in columns.items() if name not in DATE_NAMES}
-    return _index(columns, path, 1), values
+    return _dated(_numbers(rest, names, path, 1), path, 1)
 
 
 def _header(line: str, path: Path) -> tuple[list[str], dict[str, str]]:
     words = line.split()
     names = [word.partition("(")[0].lower() for word in words]
-    if (
-        names[: len(DATE_NAMES)] != DATE_NAMES
-        or len(names) < len(DATE_NAMES) + 1
-        or len(set(names)) != len(names)
-    ):
-        raise DataError(
-            f"{path}, line 4 does not name the columns (Year Mnth Day Hr ...). Copy the file again."
-        )
+    if names[:4] != DATE_NAMES or len(names) < 5 or len(set(names)) != len(names):
+        raise DataError(f"{path}, line 4 does not name columns (Year Mnth Day Hr ...). Copy the file again.")
     units = {
         name: re.sub(r"^C$", "degC", word.partition("(")[2].rstrip(")"))
         for name, word in zip(names, words, strict=True)
@@ -84,30 +77,28 @@ def _header(line: str, path: Path) -> tuple[list[str], dict[str, str]]:
 
 
 def _area(line: bytes, path: Path) -> float:
-    """From m2, the third line, to km2."""
+    """The area in km2, from the third line, which has m2."""
     try:
         area = float(line)
     except ValueError:
         area = float("nan")
     if not 0 < area < 1e14:
-        raise DataError(
-            f"{path}, line 3 is not the area in m2 ({line[:30].decode('utf-8', 'replace').strip()!r}). "
-            "Copy the file again."
-        )
+        text = line[:30].decode("utf-8", "replace").strip()
+        raise DataError(f"{path}, line 3 is not the area in m2 ({text!r}). Copy the file again.")
     return area / 1e6
 
 
 def _numbers(
     data: bytes, names: list[str], path: Path, skipped: int, text: tuple[str, ...] = ()
 ) -> dict[str, np.ndarray]:
-    # Neither names nor usecols: with them pandas drops surplus fields in silence. Categories are quick.
+    # No names or usecols: with them pandas drops surplus fields in silence. Categories are fast.
     kinds: Any = {number: "category" if name in text else np.float64 for number, name in enumerate(names)}
     try:
         frame = pd.read_csv(io.BytesIO(data), sep=r"\s+", header=None, dtype=kinds, low_memory=False)
     except (ValueError, pd.errors.ParserError, OverflowError):
         raise _located(data, names, path, skipped, text) from None
     whole = frame.shape[1] == len(names) and data.endswith(b"\n")
-    # Columns one by one: operations on whole frames take as long as parsing them.
+    # Column by column: operations on whole frames take as long as parsing them.
     columns = {
         name: frame[number].to_numpy() for number, name in enumerate(names) if whole and name not in text
     }
@@ -122,32 +113,30 @@ def _located(data: bytes, names: list[str], path: Path, skipped: int, text: tupl
     for number, line in enumerate(lines, skipped + 1):
         cells = line.split()
         if len(cells) != len(names):
-            return DataError(
-                f"{path}, line {number} has {len(cells)} fields instead of {len(names)}. Copy the file again."
-            )
+            fields = f"{len(cells)} fields instead of {len(names)}"
+            return DataError(f"{path}, line {number} has {fields}. Copy the file again.")
         for name, cell in zip(names, cells, strict=True):
             if name not in text and not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", cell):
-                return DataError(
-                    f"{path}, line {number}, column {name}: {cell[:30]!r} is not a number. Correct the line."
-                )
-    return DataError(
-        f"{path}, line {skipped + len(lines)} does not end: the file was cut short. Copy the file again."
-    )
+                place = f"{path}, line {number}, column {name}"
+                return DataError(f"{place}: {cell[:30]!r} is not a number. Correct the line.")
+    return DataError(f"{path}, line {skipped + len(lines)} is cut short. Copy the file again.")
 
 
-def _index(columns: dict[str, np.ndarray], path: Path, skipped: int) -> pd.DatetimeIndex:
+def _dated(
+    columns: dict[str, np.ndarray], path: Path, skipped: int
+) -> tuple[pd.DatetimeIndex, dict[str, np.ndarray]]:
+    """The dates that the columns of year, month and day make, and the other columns."""
     year, month, day = (columns[name] for name in DATE_NAMES[:3])
     plausible = (year >= 1800) & (year <= 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    safe = [
-        np.where(plausible, part, fallback).astype(np.int64)
-        for part, fallback in ((year, 1970), (month, 1), (day, 1))
-    ]
-    months = (safe[0] - 1970) * 12 + safe[1] - 1
-    dates = months.astype("datetime64[M]").astype("datetime64[D]") + (safe[2] - 1)
-    # The 31st of a short month would roll over into the next.
+    parts = ((year, 1970), (month, 1), (day, 1))
+    y, m, d = (np.where(plausible, part, default).astype(np.int64) for part, default in parts)
+    months = (y - 1970) * 12 + m - 1
+    dates = months.astype("datetime64[M]").astype("datetime64[D]") + (d - 1)
+    # Day 31 of a short month would become a day of the next month.
     good = plausible & (dates.astype("datetime64[M]").astype(np.int64) == months)
     if not good.all():
         row = int(np.argmin(good))
-        shown = "-".join(f"{part[row]:g}" for part in (year, month, day))
-        raise DataError(f"{path}, line {skipped + row + 1}: {shown} is not a date. Correct the line.")
-    return pd.DatetimeIndex(dates.astype("datetime64[ns]"))
+        text = "-".join(f"{part[row]:g}" for part in (year, month, day))
+        raise DataError(f"{path}, line {skipped + row + 1}: {text} is not a date. Correct the line.")
+    values = {name: column for name, column in columns.items() if name not in DATE_NAMES}
+    return pd.DatetimeIndex(dates.astype("datetime64[ns]")), values

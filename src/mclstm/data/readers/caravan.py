@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pandas as pd
-
-from mclstm.data.readers.attributes import with_attributes
-from mclstm.data.readers.csv import collect, one_csv, site_paths
-from mclstm.data.readers.generic_nh import one_file_a_site, static_table
-from mclstm.data.tables import Raw, Request
+from mclstm.data.readers import csv, netcdf
+from mclstm.data.readers.generic_nh import site_folder
+from mclstm.data.site_tables import Raw, Request, joined
 from mclstm.errors import DataError
 
 __all__ = ["UNITS", "load"]
@@ -25,12 +22,8 @@ UNITS = {
 
 def load(path: Path, request: Request) -> Raw:
     """Read every gauge of every prefix, or the named ones; CSV where both forms exist: it is read faster."""
-    raws = [_prefix(folder, path, request) for folder in _folders(path)]
-    tables = [table for raw in raws for table in raw.tables]
-    attributes = pd.concat([raw.attributes for raw in raws])
-    found = [finding for raw in raws for finding in raw.findings]
-    raw = Raw("caravan", tables, attributes, UNITS, found, str(path / "attributes"))
-    return with_attributes(raw, request)
+    raw = joined([_prefix(folder, path, request) for folder in _folders(path)])
+    return raw._replace(units=UNITS, attributes_file=str(path / "attributes"))
 
 
 def _folders(path: Path) -> list[Path]:
@@ -48,10 +41,5 @@ def _folders(path: Path) -> list[Path]:
 
 def _prefix(folder: Path, path: Path, request: Request) -> Raw:
     attributes = path / "attributes" / folder.name
-    if folder.parent.name == "netcdf":
-        return one_file_a_site("caravan", site_paths(folder, ".nc", request.sites), attributes, request)
-    parts, found = collect(site_paths(folder, ".csv", request.sites), lambda file: one_csv(file, request))
-    tables = [table for part in parts for table in part.tables]
-    found += [finding for part in parts for finding in part.findings]
-    table, bad = static_table(attributes, request)
-    return Raw("caravan", tables, table, UNITS, found + bad, str(attributes))
+    suffix, read = (".nc", netcdf.load) if folder.parent.name == "netcdf" else (".csv", csv.load)
+    return site_folder(csv.site_paths(folder, suffix, request.sites), read, attributes, request)

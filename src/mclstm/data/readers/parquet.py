@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mclstm.data.readers.attributes import attribute_table
+from mclstm.data.readers.csv import split_by_site
 from mclstm.data.readers.text import require_file
-from mclstm.data.split import split
-from mclstm.data.tables import Raw, Request
+from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
 __all__ = ["load"]
@@ -15,25 +14,18 @@ __all__ = ["load"]
 
 def load(path: Path, request: Request) -> Raw:
     """Read one Parquet file: a single site, long or wide."""
-    frame = _frame(require_file(path))
-    part = split(frame, str(path), path.stem, request)
-    attributes = part.attributes
-    if request.attributes is not None:
-        attributes = attribute_table([Path(request.attributes)], request.static, request.site)
-    return Raw("parquet", part.tables, attributes, {}, part.findings, request.attributes or str(path))
+    return split_by_site(_frame(require_file(path)), path, request)
 
 
 def _frame(path: Path) -> pd.DataFrame:
     try:
-        import pyarrow.parquet  # an extra: imported only when asked for
+        import pyarrow.parquet  # an extra, imported only when needed
     except ImportError:
-        raise DataError(
-            f"{path} is Parquet, which needs pyarrow. Install it with: pip install 'mclstm[parquet]'."
-        ) from None
+        raise DataError(f"{path} needs pyarrow. Install it with: pip install 'mclstm[parquet]'.") from None
     try:
         frame: pd.DataFrame = pyarrow.parquet.ParquetFile(path).read().to_pandas()
     except Exception as error:
-        # pyarrow's errors are as many as the ways a file can be damaged.
+        # Damaged files make pyarrow raise almost anything.
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read as Parquet ({reason}). Write it again.") from None
     if frame.index.name is not None or isinstance(frame.index, pd.DatetimeIndex):

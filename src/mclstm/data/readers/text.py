@@ -1,23 +1,29 @@
-"""The door for text files: what is no clean table of UTF-8 text is refused here, with the line."""
+"""Files and tables of text. Anything but a clean table of UTF-8 text is refused, with the line at fault.
+
+Static attributes are tables with one row per site, joined on the site's name, which stays text.
+"""
 
 import csv
 import io
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from mclstm.data.checks.guess import listed
+from mclstm.data.columns import SITE_NAMES, listed
+from mclstm.data.findings import unreadable
+from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
-__all__ = ["read_bytes", "read_table", "require_file"]
+__all__ = ["attribute_files", "read_bytes", "read_table", "require_file", "with_attributes"]
 
 DELIMITERS = ",;\t|"
 LARGEST = 8 * 2**30  # bytes; larger tables belong into Parquet or netCDF
 
 
 def require_file(path: Path) -> Path:
-    """A regular file that exists, or an error that says what is there instead."""
+    """The path of a regular file, or an error that says what is there instead."""
     try:
         if path.is_file():
             return path
@@ -34,32 +40,28 @@ def require_file(path: Path) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file, refused when it cannot be read or is no text."""
+    """The whole file. Refused when it cannot be read or is no text."""
     require_file(path)
     try:
         if path.stat().st_size > LARGEST:
             raise DataError(f"{path} is larger than 8 GB. Split it, or use Parquet or netCDF.")
         data = path.read_bytes()
     except OSError as error:
-        raise DataError(
-            f"{path} cannot be read: {error.strerror}. Check the file and its permissions."
-        ) from None
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the permissions.") from None
     if not data or data.isspace():
         raise DataError(f"{path} is empty. Name a file with data.")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16 text. Save it as UTF-8.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DataError(
-            f"{path}, line {line} contains a NUL byte: it is damaged or not text. Save it as UTF-8 text."
-        )
+        raise DataError(f"{path}, line {line} has a NUL byte: it is no text. Save it as UTF-8 text.")
     return data
 
 
 def read_table(
     path: Path, text_columns: tuple[str, ...] = (), decimal: str = ".", *, first_is_text: bool = False
 ) -> pd.DataFrame:
-    """A table with one header line; `text_columns` (in lower case) stay text: 01013500 keeps its zero."""
+    """A table with one header line. `text_columns` (in lower case) stay text: 01013500 keeps its zero."""
     text = _decoded(read_bytes(path), path)
     header_line = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = max(DELIMITERS, key=header_line.count)
@@ -68,20 +70,57 @@ def read_table(
     if first_is_text:
         as_text[header[0]] = str
     try:
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep=delimiter,
-            dtype=as_text,
-            decimal=decimal,
-            index_col=False,
-            low_memory=False,
-        )
+        options: Any = {"dtype": as_text, "decimal": decimal, "index_col": False, "low_memory": False}
+        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=delimiter, **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0][:150]
-        raise DataError(
-            f"{path} is not a table: {reason}. Give every row the columns of the header."
-        ) from None
+        raise DataError(f"{path} is not a table: {reason}. Give every row the header's columns.") from None
     frame.columns = [name.strip() for name in header]
+    return frame
+
+
+def attribute_table(files: list[Path], wanted: tuple[str, ...], site: str | None = None) -> pd.DataFrame:
+    """The attributes of all files, by site; only the wanted columns when some are named."""
+    if not files:
+        return pd.DataFrame()
+    table = pd.concat([_by_site(file, site) for file in files], axis=1)
+    twice = [name for name, count in Counter(table.columns).items() if count > 1]
+    if set(twice) & set(wanted):
+        raise DataError(f"{files[0].parent}: the attribute {twice[0]!r} is in several files. Keep one.")
+    table = table.loc[:, ~table.columns.duplicated()]
+    return table[[name for name in wanted if name in table.columns]] if wanted else table
+
+
+def with_attributes(raw: Raw, request: Request) -> Raw:
+    """What was read, with the attributes of the file that the request names; they replace its own."""
+    if request.attributes is None:
+        return raw
+    table = attribute_table([Path(request.attributes)], request.static, request.site)
+    own = raw.attributes[[name for name in raw.attributes.columns if name not in table.columns]]
+    table = table.join(own, how="outer") if len(own.columns) else table
+    return raw._replace(attributes=table, attributes_file=request.attributes)
+
+
+def attribute_files(files: list[Path], folder: Path, request: Request) -> Raw:
+    """The attributes in the files of a folder; a bad file is a finding."""
+    try:
+        return Raw([], attribute_table(files, request.static, request.site), {}, [], str(folder))
+    except DataError as error:
+        return Raw([], pd.DataFrame(), {}, [unreadable(str(folder), error)], str(folder))
+
+
+def _by_site(file: Path, site: str | None) -> pd.DataFrame:
+    """One file, indexed by the declared column, a column with a usual name, or the first column."""
+    usual = ((site or "").lower(), *SITE_NAMES)
+    frame = read_table(file, usual, first_is_text=True)
+    usually = [column for column in frame.columns if column.lower() in usual]
+    key = str(site if site in frame.columns else (usually or list(frame.columns))[0])
+    if frame[key].isna().any():
+        raise DataError(f"{file}: a row has no name in column {key!r}. Name the site of every row.")
+    frame.index = pd.Index([str(name).strip() for name in frame.pop(key)])
+    if frame.index.has_duplicates:
+        twice = sorted(map(str, frame.index[frame.index.duplicated()]))
+        raise DataError(f"{file} has more than one row for {listed(twice)}. Keep one row per site.")
     return frame
 
 
@@ -94,7 +133,7 @@ def _decoded(data: bytes, path: Path) -> str:
 
 
 def _require_rectangle(text: str, delimiter: str, path: Path) -> list[str]:
-    """The header, if every row is as long; pandas would fill a short row with NaN in silence."""
+    """The header, if every row has its length; pandas would fill a short row with NaN in silence."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header: list[str] = []
     try:
@@ -104,10 +143,8 @@ def _require_rectangle(text: str, delimiter: str, path: Path) -> list[str]:
             if not header:
                 header = _require_header(row, path)
             elif len(row) != len(header):
-                raise DataError(
-                    f"{path}, line {rows.line_num} has {len(row)} fields, the header has {len(header)}. "
-                    "Give every row one field for each column."
-                )
+                fields = f"{len(row)} fields, the header has {len(header)}"
+                raise DataError(f"{path}, line {rows.line_num} has {fields}. Give every column one field.")
     except csv.Error as error:
         raise DataError(f"{path}, line {rows.line_num}: {error}. Check the quotes around it.") from None
     return header
@@ -117,9 +154,7 @@ def _require_header(row: list[str], path: Path) -> list[str]:
     names = [name.strip() for name in row]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise DataError(
-            f"{path}: the header names {listed(twice)} more than once. Give every column its own name."
-        )
+        raise DataError(f"{path}: the header names {listed(twice)} more than once. Rename all but one.")
     odd = [name for name in names if not name.isprintable()]
     if odd:
         raise DataError(f"{path}: the column name {odd[0]!r:.60} has control characters. Rename the column.")

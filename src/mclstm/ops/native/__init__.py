@@ -1,1 +1,1 @@
-"""Backend `native`: C++ as one library, built for AVX2 and AVX-512, called through a plain C interface."""
+"""Backend `native`: a C++ library, built for AVX2 and AVX-512 and called through a plain C interface."""

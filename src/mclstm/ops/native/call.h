@@ -1,5 +1,5 @@
-// What a caller hands over: sizes, options, and where every tensor lies. Mirrored field by field in native/library.py.
-// Letters as in ops/reference.py: E members, T steps, B samples, M mass inputs, A auxiliary and S static inputs, K cells,
+// What a caller passes: sizes, options, and the address of every tensor. native/call.py fills it field by field.
+// Letters as in ops/problem.py: E members, T steps, B samples, M mass inputs, A auxiliary and S static inputs, K cells,
 // F features in the order a, s, c / |c|, x, as far as the gates see them.
 
 #pragma once
@@ -7,9 +7,9 @@
 #include "lanes.h"
 
 extern "C" {
-// A tensor (E, T, B, entries) anywhere in memory, its strides counted in elements; a stride of 0 means it is shared.
+// A tensor (E, T, B, entries) with strides counted in elements; a stride of 0 means that entries are shared.
 struct View {
-    void *data;  // null: not there, or not wanted
+    void *data;  // null: missing, or not wanted
     int64_t member, step, sample, entry;
 };
 
@@ -17,13 +17,13 @@ struct Call {
     int64_t E, T, B, M, A, S, K, F;
     int64_t wide;                              // 0: float32, 1: float64
     int64_t form;                              // of R; 0: identity, 1: static, 2: dynamic
-    int64_t keeps_outflow;                     // 1: what flows out stays in the cells all the same (an ablation)
+    int64_t keeps_outflow;                     // 1: outflow is not taken from the cells (an ablation)
     int64_t input_norm, cell_norm;             // 0: softmax, 1: sigmoid, 2: relu; ablations: 3: plain sigmoid, 4: the logits
     int64_t sees_state, sees_mass, is_signed;
     int64_t last;                              // 1: h, dh and dc are of the last step only, (E, B, K), and c ends before it
     int64_t threads;
-    View x, a, s, c0;                          // what is the same at every step, such as s and c0, has a stride of 0 there
-    View h, c, end;                            // (E, T, B, K), (E, T + 1, B, K), c after the last step; the way back reads c only
+    View x, a, s, c0;                          // tensors that are the same at every step, such as s and c0, have step stride 0
+    View h, c, end;                            // (E, T, B, K), (E, T + 1, B, K), c after the last step; the backward pass reads c only
     View dh, dc, dx, da, ds, dc0;
     const void *W_i, *b_i, *W_o, *b_o, *W_r, *B_r;  // contiguous, (E, M, K, F), (E, M, K), (E, K, F), (E, K), (E, K, K, F), (E, K, K)
     const uint8_t *mask, *valid;                    // (K, K), (T, B), or null
@@ -59,7 +59,7 @@ class Rows {
     }
 };
 
-// A member's part of a view at one step, from a sample on.
+// A member's part of a view at one step, starting at a sample.
 template <class T>
 struct Place {
     T *data;
@@ -69,9 +69,9 @@ struct Place {
           entry(view.entry) {}
 };
 
-// From memory to lanes and back: `width` rows of N lanes a block, blocks `apart` elements from each other; `count` samples.
-// Row by row, which is the order of memory where samples lie beside each other; whole vectors there, for smaller pieces would
-// have to be put together when they are read.
+// From memory to lanes and back: `width` rows of N lanes per block, blocks `apart` elements from each other; `count` samples.
+// Row by row, which is the order of memory where samples are adjacent. Whole vectors are copied there, because reading a vector
+// that was written in pieces is slow.
 template <class T, Index N>
 void load(const Place<T> &from, Index count, Index width, T *to, Index apart) {
     typedef typename Lanes<T>::Vec Vec;

@@ -1,4 +1,4 @@
-// What every kernel library says of itself: from which source it was built, and whether this processor can run it.
+// Two functions of every kernel library: which source it was built from, and whether this processor can run it.
 
 #pragma once
 

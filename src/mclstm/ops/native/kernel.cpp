@@ -1,4 +1,4 @@
-// The C interface: members and samples are dealt out to threads, each of which runs a Worker.
+// The C interface: distributes members and samples over threads, each of which runs a Worker.
 
 #include <memory>
 #include <vector>
@@ -45,8 +45,8 @@ void run(const Call &call, bool backward) {
     for (size_t i = 0; i < parts.size() && backward && !whole; ++i) parts[i]->reduce(shares[i].first == 0);
 }
 
-// Fresh memory comes in pages of 4 KB, with a fault for each; very large results, which no allocator keeps for the next call, ask
-// for large pages before they are touched.
+// New memory comes in pages of 4 KB, with a page fault for each. Very large results, which no allocator keeps for the next call,
+// ask for large pages before they are first used.
 template <class T>
 void large_pages(const View &view, Index steps, const Call &call) {
 #if defined(__linux__)
@@ -90,7 +90,7 @@ int guarded(const Call &call, bool backward) {
 
 extern "C" {
 
-int mclstm_call_bytes() { return int(sizeof(Call)); }  // so that a caller with another idea of it is found out
+int mclstm_call_bytes() { return int(sizeof(Call)); }  // checked by the tests against native/call.py
 
 int mclstm_forward(const Call *call) { return call->wide ? guarded<double>(*call, false) : guarded<float>(*call, false); }
 

@@ -13,7 +13,7 @@
 #include <xmmintrin.h>
 #endif
 
-// Where a call, which would have to bring all constants along, costs as much as what is done in it.
+// For small functions: a call, which has to load all constants again, costs as much as their work.
 #define ALWAYS __attribute__((always_inline)) inline
 
 namespace {
@@ -55,7 +55,7 @@ class Buffer {  // zeroed, aligned to whole vectors
     T *data_;
 };
 
-// Denormals cost a hundred cycles each and vanish in any sum; flushed here, the caller's mode restored.
+// Denormals cost a hundred cycles each and do not change any sum: they are flushed here, and the caller's mode is restored after.
 class FlushDenormals {
    public:
 #if defined(__x86_64__)
@@ -67,7 +67,7 @@ class FlushDenormals {
 #endif
 };
 
-// A constant whose value the compiler is not told: it then takes one instruction for a limit, not two. NaN stays NaN.
+// A constant whose value is hidden from the compiler, which then uses one instruction for a limit, not two. NaN stays NaN.
 template <class Vec>
 inline Vec opaque(Vec v) {
 #if defined(__x86_64__)
@@ -128,7 +128,7 @@ ALWAYS typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
     return T(1) / (T(1) + exp_of<T>(-at_least<T>(z, Exp<T>::sigmoid_floor)));
 }
 
-// Logits kept where sums of them stay finite, as `bounded` in ops/normalise.py; NaN stays NaN.
+// Logits limited so that their sums stay finite, as `bounded` in ops/normalise.py; NaN stays NaN.
 template <class T>
 ALWAYS typename Lanes<T>::Vec bounded(typename Lanes<T>::Vec z, T low = -Exp<T>::logit_limit) {
     return at_most<T>(at_least<T>(z, low), Exp<T>::logit_limit);

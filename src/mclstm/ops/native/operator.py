@@ -9,35 +9,40 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn import Parameter
 
-from mclstm.ops import manual, recompute
-from mclstm.ops.native.call import Problem, backward, empty_gradients, empty_results, forward, forward_last
-from mclstm.ops.native.library import library
-from mclstm.ops.reference import Form, Weights
-from mclstm.ops.stacked import stack
+from mclstm.ops import manual
+from mclstm.ops.gate_rows import stack
+from mclstm.ops.native.call import backward, empty_gradients, empty_results, forward, forward_last
+from mclstm.ops.problem import Form, Problem, Weights
 
-__all__ = ["last", "runs", "sequence", "traced", "transformed"]
+__all__ = ["flat", "last", "sequence", "traced", "transformed"]
 
-KINDS = ("dynamic", "static", "identity")
-
-
-def runs(form: Form, x: Tensor) -> bool:
-    """Whether the kernel covers this form, dtype and device, and is there: x (T, B, M) or (E, T, B, M)."""
-    fits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-    alone = form.state_norm == "sample"  # the kernel goes tile by tile and never sees the whole batch
-    return fits and alone and form.redistribution in KINDS and library() is not None
+TENSORS, LEARNED = 12, 10  # how many tensors the operator takes; the first ten of them have gradients
 
 
-def plain_again(given: Problem, form: Form, last: bool) -> tuple[Tensor, Tensor]:
-    """The same in plain operations, whose derivatives have derivatives."""
-    x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid = given
-    weights = Weights(W_i, b_i, W_o, b_o, W_r, None, B_r, mask, None)
-    h, c = manual.forward(stack(x, a, s, c0, weights, form, valid), form)
-    h, c = (h, c) if x.dim() == 4 else (h.squeeze(0), c.squeeze(0))
+def flat(problem: Problem) -> tuple[Tensor | None, ...]:
+    """The twelve tensors of a problem, as the operator takes them; a and s are empty if no gate sees them."""
+    x, a, s, c0, valid, weights, form = problem
+    if "aux" not in form.gates_see:
+        a, s = a[..., :0], s[..., :0]
+    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
+    return x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid
+
+
+def unflat(tensors: Sequence[Any], form: Form) -> Problem:
+    """The problem of the operator's tensors."""
+    x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid = tensors
+    return Problem(x, a, s, c0, valid, Weights(W_i, b_i, W_o, b_o, W_r, None, B_r, mask, None), form)
+
+
+def rerun(problem: Problem, last: bool) -> tuple[Tensor, Tensor]:
+    """h and c in plain operations, whose derivatives have derivatives."""
+    h, c = manual.forward(stack(problem))
+    h, c = (h, c) if problem.members is not None else (h.squeeze(0), c.squeeze(0))
     return (h.select(-3, -1), c.select(-3, -1)) if last else (h, c)
 
 
 def differentiate(
-    given: Problem,
+    tensors: Sequence[Tensor | None],  # twelve, as those of `flat`
     form: Form,
     last: bool,
     wanted: Sequence[bool],
@@ -46,21 +51,22 @@ def differentiate(
     dc: Tensor | None,  # (T + 1, B, K), or (B, K) of the last step
 ) -> list[Tensor | None]:
     """Gradients of the first ten tensors of a problem, None for those that are not wanted."""
+    problem = unflat(tensors, form)
     if torch.is_grad_enabled():  # create_graph: second derivatives are wanted
-        return recompute.again(lambda: plain_again(given, form, last), given[:10], dh, dc)
+        return manual.rerun_gradients(lambda: rerun(problem, last), tensors[:LEARNED], dh, dc)
     if not traced(c):
-        return backward(given, form, wanted, c, dh, dc, last)
-    found = native_backward(*given, json.dumps(form), list(wanted), c, dh, dc, last)
-    return [value if want else None for value, want in zip(found, wanted, strict=True)]
+        return backward(problem, wanted, c, dh, dc, last)
+    grads = native_backward(*tensors, json.dumps(form), list(wanted), c, dh, dc, last)
+    return [value if want else None for value, want in zip(grads, wanted, strict=True)]
 
 
 class Fused(torch.autograd.Function):
-    """The kernel called straight away: registered operators cost more than a small model's whole update."""
+    """The kernel called directly: a registered operator costs more than a whole update of a small model."""
 
     @staticmethod
     def forward(ctx: Any, form: Form, last: bool, *tensors: Tensor | None) -> tuple[Tensor, Tensor]:
-        given = Problem(*tensors)  # type: ignore[arg-type]
-        h, *end, c = forward_last(given, form) if last else forward(given, form)
+        problem = unflat(tensors, form)
+        h, *end, c = forward_last(problem) if last else forward(problem)
         ctx.form, ctx.last = form, last
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, c)
@@ -69,142 +75,99 @@ class Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         *tensors, c = ctx.saved_tensors
-        wanted = ctx.needs_input_grad[2:12]
-        return (
-            None,
-            None,
-            *differentiate(Problem(*tensors), ctx.form, ctx.last, wanted, c, *grads),
-            None,
-            None,
-        )
+        wanted = ctx.needs_input_grad[2 : 2 + LEARNED]
+        return None, None, *differentiate(tensors, ctx.form, ctx.last, wanted, c, *grads), None, None
 
 
 def traced(x: Tensor) -> bool:
-    """Whether something looks at the operators one by one: a compiler, a dispatch mode, fake tensors."""
+    """Whether torch has to see the call as an operator: for a compiler, a dispatch mode, or fake tensors."""
     modes = torch._C._len_torch_dispatch_stack() > 0
     return modes or type(x) not in (Tensor, Parameter) or torch.compiler.is_compiling()
 
 
 def transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation look at the operations one by one."""
+    """Whether torch.func or forward-mode differentiation is active, which need plain operations."""
     return bool(torch._C._are_functorch_transforms_active()) or forward_ad._current_level >= 0
 
 
-@torch.library.custom_op("mclstm::sequence", mutates_args=(), device_types="cpu")
-def native_sequence(
-    x: Tensor,  # (T, B, M), led by E with members, as all but mask and valid
-    a: Tensor,  # (T, B, A)
-    s: Tensor,  # (B, S)
-    c0: Tensor,  # (B, K)
-    W_i: Tensor,  # (M, K, F)
-    b_i: Tensor,  # (M, K)
-    W_o: Tensor,  # (K, F)
-    b_o: Tensor,  # (K,)
-    W_r: Tensor | None,  # (K, K, F)
-    B_r: Tensor | None,  # (K, K)
-    mask: Tensor | None,  # (K, K) bool
-    valid: Tensor | None,  # (T, B) bool
-    form: str,
-) -> tuple[Tensor, Tensor]:
+# Both operators take the twelve tensors of `flat`, shapes as in `Problem` and `Weights`, and the form (JSON).
+PROBLEM = (
+    "Tensor x, Tensor a, Tensor s, Tensor c0, Tensor W_i, Tensor b_i, Tensor W_o, Tensor b_o, "
+    "Tensor? W_r, Tensor? B_r, Tensor? mask, Tensor? valid, str form"
+)
+OUTPUTS = "bool[] wanted, Tensor c, Tensor? dh, Tensor? dc, bool last"  # shapes as in `differentiate`
+
+
+def read(inputs: Sequence[Any]) -> tuple[Problem, Sequence[Any]]:
+    """The problem of an operator, and its other arguments."""
+    form = Form(*json.loads(inputs[TENSORS]))
+    return unflat(inputs[:TENSORS], form), inputs[TENSORS + 1 :]
+
+
+@torch.library.custom_op(
+    "mclstm::sequence", mutates_args=(), device_types="cpu", schema=f"({PROBLEM}) -> (Tensor, Tensor)"
+)
+def native_sequence(*inputs: Any) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K) of a problem."""
-    given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
-    return forward(given, Form(*json.loads(form)))
+    return forward(read(inputs)[0])
 
 
-@torch.library.custom_op("mclstm::sequence_backward", mutates_args=(), device_types="cpu")
-def native_backward(
-    x: Tensor,  # as those of `native_sequence`
-    a: Tensor,
-    s: Tensor,
-    c0: Tensor,
-    W_i: Tensor,
-    b_i: Tensor,
-    W_o: Tensor,
-    b_o: Tensor,
-    W_r: Tensor | None,
-    B_r: Tensor | None,
-    mask: Tensor | None,
-    valid: Tensor | None,
-    form: str,
-    wanted: list[bool],
-    c: Tensor,  # (T + 1, B, K), or (T, B, K) without the last
-    dh: Tensor | None,  # (T, B, K), or (B, K) of the last step
-    dc: Tensor | None,  # (T + 1, B, K), or (B, K) after the last step
-    last: bool,
-) -> list[Tensor]:
-    """Gradients of the first ten tensors; empty ones where there is no tensor or no wish for its gradient."""
-    given = Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)
-    return filled(given, backward(given, Form(*json.loads(form)), wanted, c, dh, dc, last))
+@torch.library.custom_op(
+    "mclstm::sequence_backward",
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"({PROBLEM}, {OUTPUTS}) -> Tensor[]",
+)
+def native_backward(*inputs: Any) -> list[Tensor]:
+    """Gradients of the first ten tensors; empty where there is no tensor, or where none is wanted."""
+    problem, outputs = read(inputs)
+    return filled(problem, backward(problem, *outputs))
 
 
 @native_sequence.register_fake
 def _(*inputs: Any) -> tuple[Tensor, Tensor]:
-    return empty_results(Problem(*inputs[:12]))
+    return empty_results(read(inputs)[0])
 
 
 @native_backward.register_fake
 def _(*inputs: Any) -> list[Tensor]:
-    given = Problem(*inputs[:12])
-    return filled(given, empty_gradients(given, inputs[13]))
+    problem, (wanted, *_) = read(inputs)
+    return filled(problem, empty_gradients(problem, wanted))
 
 
-def filled(given: Problem, found: list[Tensor | None]) -> list[Tensor]:
-    """An operator cannot return None: empty tensors stand for it."""
-    return [given.x.new_empty(0) if value is None else value for value in found]
+def filled(problem: Problem, grads: list[Tensor | None]) -> list[Tensor]:
+    """The gradients with empty tensors for None, which an operator cannot return."""
+    return [problem.x.new_empty(0) if value is None else value for value in grads]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, form = inputs
-    ctx.form = form
+    *tensors, ctx.form = inputs
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*tensors, output[1])
 
 
 def _differentiate(ctx: Any, dh: Tensor | None, dc: Tensor | None) -> tuple[Tensor | None, ...]:
     *tensors, c = ctx.saved_tensors
-    wanted, form = list(ctx.needs_input_grad[:10]), Form(*json.loads(ctx.form))
-    return *differentiate(Problem(*tensors), form, False, wanted, c, dh, dc), None, None, None
+    form, wanted = Form(*json.loads(ctx.form)), ctx.needs_input_grad[:LEARNED]
+    return *differentiate(tensors, form, False, wanted, c, dh, dc), None, None, None
 
 
 native_sequence.register_autograd(_differentiate, setup_context=_keep)
 
 
-def sequence(
-    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Outflows h (T, B, K) and cells c (T + 1, B, K); what the kernel does not cover, `torch` computes.
-
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K) · valid: (T, B) bool or None, all but the last, and
-    the results, led by E with members
-    """
-    if not runs(form, x):
-        return recompute.sequence(x, a, s, c0, weights, form, valid)
-    given = problem(x, a, s, c0, weights, form, valid)
-    if traced(x):
-        h, c = native_sequence(*given, json.dumps(form))
+def sequence(problem: Problem) -> tuple[Tensor, Tensor]:
+    """Outflows h (T, B, K) and cells c (T + 1, B, K), led by E with members, of a problem it covers."""
+    if traced(problem.x):
+        h, c = native_sequence(*flat(problem), json.dumps(problem.form))
     else:
-        h, c = Fused.apply(form, False, *given)  # type: ignore[no-untyped-call]
+        h, c = Fused.apply(problem.form, False, *flat(problem))  # type: ignore[no-untyped-call]
     return h, c
 
 
-def last(
-    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form
-) -> tuple[Tensor, Tensor] | None:
-    """Outflow h (B, K) of the last step and cells c (B, K) after it; None where the kernel does not run.
+def last(problem: Problem) -> tuple[Tensor, Tensor]:
+    """Outflow h (B, K) of the last step and cells c (B, K) after it, led by E with members.
 
-    x: (T, B, M) · a: (T, B, A) · s: (B, S) · c0: (B, K), all of them, and the results, led by E with members
+    `valid` is not looked at, and there must be a step.
     """
-    if not runs(form, x) or traced(x) or x.shape[-3] == 0:
-        return None
-    h, c = Fused.apply(form, True, *problem(x, a, s, c0, weights, form, None))  # type: ignore[no-untyped-call]
+    h, c = Fused.apply(problem.form, True, *flat(problem))  # type: ignore[no-untyped-call]
     return h, c
-
-
-def problem(
-    x: Tensor, a: Tensor, s: Tensor, c0: Tensor, weights: Weights, form: Form, valid: Tensor | None
-) -> Problem:
-    """What the kernel takes, shapes as those of `sequence`."""
-    if "aux" not in form.gates_see:
-        a, s = a[..., :0], s[..., :0]
-    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
-    return Problem(x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid)

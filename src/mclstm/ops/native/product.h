@@ -14,7 +14,7 @@ constexpr int height(int width) { return 12 / width; }
 #endif
 
 // The coefficients of a product, element (r, q, p) at r * row + q * part + p * step; parts let a sum run over blocks of samples.
-// STRIDE is the row stride where it is known (0: it is not); PACKED ones lie as `packed` below leaves them.
+// STRIDE is the row stride where it is known at compile time, else 0; PACKED coefficients have the layout of `packed` below.
 constexpr int PACKED = -1;
 template <class T>
 struct Coefficients {
@@ -60,7 +60,7 @@ inline void last_rows(Index count, Index parts, Index steps, Coefficients<T> by,
     if constexpr (R > 1) last_rows<T, R - 1, W, STRIDE>(count, parts, steps, by, X, wide, from, to, apart);
 }
 
-// Not inlined: the loops in `rows` need every register there is.
+// Not inlined: the loops in `rows` need all registers.
 template <class T, int W, int STRIDE, int R = height(W)>
 __attribute__((noinline)) void product(Index count, Index parts, Index steps, Coefficients<T> by,
                                        const typename Lanes<T>::Vec *X, Index wide, const typename Lanes<T>::Vec *from,
@@ -72,8 +72,8 @@ __attribute__((noinline)) void product(Index count, Index parts, Index steps, Co
     if constexpr (R > 1) last_rows<T, R - 1, W, STRIDE>(count, parts, steps, by, X, wide, from, to, apart);
 }
 
-// Coefficients (r, p) at r * row + p * step, in the order in which `product` meets them: memory is then read straight through.
-// Those of `gap` features from `skip` on are left out: they belong to inputs that do not change from step to step.
+// Coefficients (r, p) at r * row + p * step, in the order in which `product` uses them, so that memory is read sequentially.
+// The `gap` features from `skip` on are left out: they belong to inputs that do not change from step to step.
 template <class T, int W>
 T *pack(Index count, Index steps, const T *from, Index row, Index step, Index skip, Index gap, bool features_are_rows, T *to) {
     for (Index first = 0, some; first < count; first += some) {
@@ -121,7 +121,7 @@ __attribute__((noinline)) void dots(Index K, Index F, const T *W, const T *z, co
     }
 }
 
-// Its way back: dz += sum_k d[k * apart] W_k.
+// The backward pass of `dots`: dz += sum_k d[k * apart] W_k.
 template <class T>
 __attribute__((noinline)) void dots_back(Index K, Index F, const T *W, const T *d, Index apart, T *dz) {
     typedef typename Lanes<T>::Vec Vec;
@@ -143,7 +143,7 @@ __attribute__((noinline)) void dots_back(Index K, Index F, const T *W, const T *
     }
 }
 
-// to[k, j] += x[k] y[j], lane by lane, the W vectors of a block added up; for results that fit in L1.
+// to[k, j] += x[k] y[j], lane by lane, summed over the W vectors of a block; for results that fit in L1.
 template <class T, int W>
 inline void lane_products(Index rows, Index columns, const typename Lanes<T>::Vec *x, const typename Lanes<T>::Vec *y, typename Lanes<T>::Vec *to) {
     typedef typename Lanes<T>::Vec Vec;

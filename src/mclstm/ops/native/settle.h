@@ -1,8 +1,8 @@
-// What rounding lost or made in a step is given back, so that the mass of thousands of steps closes like that of one.
+// Corrects the rounding error of a step's mass balance, so that thousands of steps close as well as one.
 //
-// A store that hardly changes is rounded the same way at every step, and that adds up. The difference between what there was and
-// what there is, found by a compensated sum, goes to the smallest cell that is large beside it: the smaller a cell, the less is rounded
-// away when something is added to it; but one that is not large beside it would be changed beyond its own rounding.
+// A store that hardly changes is rounded the same way at every step, and these errors add up. The difference between the mass before
+// and after a step, computed by a compensated sum, is added to the smallest cell that is large compared with it. Adding to a small cell
+// rounds away less; but a cell that is not large compared with the difference would change by more than its own rounding.
 
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace {
 
-constexpr int LARGE = 1 << 12;  // times what is given: a cell is changed by 1/4096 of itself at most
+constexpr int LARGE = 1 << 12;  // times the correction: a cell changes by at most 1/4096 of itself
 
-// Not where mass may go from a cell to some others only: what is given back would cross.
+// Not with a mask or the identity: the correction could move mass between cells that must not exchange any.
 inline bool settles(const Call &call) { return conserves(call) && call.form != IDENTITY && !call.mask; }
 
-// sum + value, and what that rounds away (Knuth's two-sum).
+// sum + value, and the rounding error of the sum (Knuth's two-sum).
 template <class T>
 ALWAYS void add_exactly(typename Lanes<T>::Vec value, typename Lanes<T>::Vec &sum, typename Lanes<T>::Vec &lost) {
     const auto after = sum + value, added = after - sum;
@@ -26,7 +26,7 @@ ALWAYS void add_exactly(typename Lanes<T>::Vec value, typename Lanes<T>::Vec &su
     sum = after;
 }
 
-// One vector of samples, rows W vectors apart: `before` what came and was stored, `out` what left, `cell` what is stored now.
+// One vector of samples, rows W vectors apart: `before` inflow and storage before the step, `out` outflow, `cell` storage after.
 template <class T, int W>
 void settle(const typename Lanes<T>::Vec *before, Index rows, const typename Lanes<T>::Vec *out, typename Lanes<T>::Vec live,
             typename Lanes<T>::Vec *cell, Index K) {

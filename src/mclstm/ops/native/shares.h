@@ -1,6 +1,6 @@
 // From logits to shares and back, for rows of K logits with samples in the lanes: A[k * W + w].
-// A row's share of cell j is A_j / n; nothing is divided but 1 / n, and mass is shared out as u (A_j / n), in which no factor
-// can overflow and no mass can vanish. Rows without a taker (ReLU only) go by their fallback.
+// A row's share of cell j is A_j / n. The only division is 1 / n, and mass is shared out as u (A_j / n): no factor can overflow
+// and no mass can vanish. Rows without a positive entry (ReLU only) use their fallback.
 
 #pragma once
 
@@ -10,19 +10,19 @@
 
 namespace {
 
-enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // rows of the last two, of ablations, are not normalised: n = 1
+enum Norm { SOFTMAX, SIGMOID, RELU, LOGISTIC, LINEAR };  // the last two are ablations, whose rows are not normalised: n = 1
 
 inline bool conserves(const Call &call) { return !call.keeps_outflow && call.input_norm <= RELU && call.cell_norm <= RELU; }  // no ablation
 
 template <class T, int W>
 struct Sums {
-    typename Lanes<T>::Vec inverse[W] = {};  // 1 / n, and 0 for a row without a taker
+    typename Lanes<T>::Vec inverse[W] = {};  // 1 / n, and 0 for a row without a positive entry
     typename Lanes<T>::Vec flat[W] = {};     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
-    const uint8_t *allowed = nullptr;        // which cells may get any, or null; of ablations only
+    const uint8_t *allowed = nullptr;        // which cells may receive mass, or null; for ablations only
 };
 
-// Logits become exp of what they are below their row's largest, or the logistic function of them. Pass by pass over all rows and
-// not row by row: one exponential is a long chain of instructions, and others have to fill the gaps between them.
+// Logits become exp(logit - largest of the row), or the logistic function of the logit. Each pass goes over all rows: one exponential
+// is a long chain of dependent instructions, and those of other rows fill the gaps.
 template <class T, int W>
 inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
@@ -37,7 +37,7 @@ inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index k
                 top[w] = logit > top[w] ? logit : top[w];
             }
         for (int w = 0; w < W; ++w) {
-            const auto deep = top[w] < T(-40);  // there the logistic function is exp, to the last bit
+            const auto deep = top[w] < T(-40);  // where the logistic function equals exp, to the last bit
             by[row].flat[w] = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
             if (kind == SIGMOID) some_deep |= any(deep), top[w] = deep ? top[w] : Vec{};
         }
@@ -59,7 +59,7 @@ inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index k
     }
 }
 
-// Rows of ablations: the logistic function of the logits, or they themselves.
+// Rows of ablations: the logistic function of the logits, or the logits themselves.
 template <class T, int W>
 inline void unnormalised(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
@@ -70,7 +70,7 @@ inline void unnormalised(typename Lanes<T>::Vec *A, Index count, Index K, Index 
     }
 }
 
-// Of the logistic function where its value is `share`: none at its floor, as in ops/manual.py.
+// Slope of the logistic function where its value is `share`: zero at its floor, as in ops/gate_rows.py.
 template <class T>
 inline typename Lanes<T>::Vec logistic_slope(typename Lanes<T>::Vec share) {
     typedef typename Lanes<T>::Vec Vec;
@@ -78,7 +78,7 @@ inline typename Lanes<T>::Vec logistic_slope(typename Lanes<T>::Vec share) {
     return share <= least ? Vec{} : share * (T(1) - share);  // NaN stays NaN
 }
 
-// The logits of `count` rows in A -> un-normalised shares in A; `allowed` (count, K) names who may get any, or is null.
+// The logits of `count` rows in A -> shares in A, not normalised; `allowed` (count, K) says which cells may receive mass, or is null.
 template <class T, int W>
 inline void shares(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, const uint8_t *allowed, Sums<T, W> *by) {
     typedef typename Lanes<T>::Vec Vec;
@@ -117,7 +117,7 @@ inline void share_out(const typename Lanes<T>::Vec *u, const typename Lanes<T>::
     }
 }
 
-// q = sum_j A_j g_j / n, what a unit of mass in a row is worth, (count, W), and the gradients of the logits in the place of A.
+// q = sum_j A_j g_j / n, the gradient of a unit of mass in a row, (count, W); the gradients of the logits overwrite A.
 template <class T, int W>
 inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *A, const Sums<T, W> *by, Index count, Index K, Index kind,
                        const T *fallback, const typename Lanes<T>::Vec *g, typename Lanes<T>::Vec *q) {
@@ -133,7 +133,7 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
             for (Index j = 0; j < K && kind == RELU && any(dead); ++j) sum[w] += dead ? fallback[j] * g[j * W + w] : Vec{};
             q[w] = sum[w];
         }
-        if (kind > RELU) {  // dA = u g: no entry weighs on another
+        if (kind > RELU) {  // dA = u g: entries do not depend on each other
             for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) {
                     const Vec share = A[j * W + w], open = Vec{} + T(!by->allowed || by->allowed[j]);
@@ -152,7 +152,7 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
     }
 }
 
-// Where the mass of a row without a taker goes: evenly for inputs; a cell's stays, or spreads evenly where it may not stay. (M + K, K)
+// The fallback rows, (M + K, K): inputs spread evenly; the mass of a cell stays, or spreads evenly where it may not stay.
 template <class T>
 void fallback_rows(const Call &p, T *to) {
     for (Index row = 0; row < p.M + p.K; ++row)
@@ -166,7 +166,7 @@ void fallback_rows(const Call &p, T *to) {
         }
 }
 
-// A redistribution that is the same at every step, from its logits and back; R (K, K) of one member.
+// A redistribution that is the same at every step: R (K, K) of one member from its logits, and the gradients of the logits.
 template <class T>
 class Fixed {
     typedef typename Lanes<T>::Vec Vec;
@@ -213,7 +213,7 @@ class Fixed {
     }
 };
 
-// Stores this small count as empty: their normalised state is what they are, lest its gradient overflow.
+// Stores this small count as empty and are not normalised, because the gradient would overflow.
 template <class T>
 constexpr T empty() {
     return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
@@ -224,7 +224,7 @@ inline typename Lanes<T>::Vec magnitude(typename Lanes<T>::Vec v) {
     return v < T(0) ? -v : v;
 }
 
-// to += the gradient `down` of the normalised state, brought back to the cells it was made of: c / sum, with sum the total of c.
+// to += the gradient of the cells c, from the gradient `down` of the normalised state c / sum, with sum the total of c.
 template <class T, int W>
 inline void state_back(const typename Lanes<T>::Vec *c, const typename Lanes<T>::Vec *state, const typename Lanes<T>::Vec *down,
                        typename Lanes<T>::Vec sum, typename Lanes<T>::Vec here, Index K, bool is_signed, typename Lanes<T>::Vec *to) {

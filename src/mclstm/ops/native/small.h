@@ -1,7 +1,7 @@
 // The recurrence for small models: all weights, and a vector of gradients for each, fit in L1.
 //
-// Samples lie in the lanes, as in worker.h; but the gradients of weights are summed lane by lane, and the lanes added up once a
-// member: no transposition, no product along samples. Static inputs count as auxiliary ones that do not change.
+// Samples lie in the lanes, as in worker.h. The gradients of weights are summed lane by lane, and the lanes are added up once per
+// member: no transposition, no product along samples. Static inputs count as auxiliary inputs that do not change.
 
 #pragma once
 
@@ -102,7 +102,7 @@ class Small {
 
     void begin_tile() {
         count_ = std::min(blocks_ * N, last_ - start_);
-        for (Buffer<T> *lanes : {&z, &u, &c}) lanes->clear();  // the tile before may have had more samples
+        for (Buffer<T> *lanes : {&z, &u, &c}) lanes->clear();  // the previous tile may have had more samples
         read(p.s, 0, p.S, z + p.A * N, F);
     }
 
@@ -131,14 +131,14 @@ class Small {
         if (p.form == IDENTITY) std::memcpy(moved, mass + M * W, size_t(K * N) * sizeof(T));
     }
 
-    Index outlet() const { return (G - 1) * K * N; }  // where the logits of the output gate lie
+    Index outlet() const { return (G - 1) * K * N; }  // the position of the output gate's logits
 
     static void open(Index count, const Vec *logits, Vec *gates) {
 #pragma GCC unroll 4
         for (Index k = 0; k < count; ++k) gates[k] = sigmoid_of<T>(logits[k]);
     }
 
-    void keep_live(Vec *rows, Index width) {  // zero where nothing moves, whatever was read there
+    void keep_live(Vec *rows, Index width) {  // zero in padding, whatever was read there
         for (Index k = 0; k < width; ++k)
             for (int w = 0; w < W; ++w) rows[k * W + w] = live.at(0)[w] != T(0) ? rows[k * W + w] : Vec{};
     }
@@ -151,7 +151,7 @@ class Small {
         total_[w] = sum;
     }
 
-    // All logits become shares of the mass, which goes to m.
+    // All logits become shares, and the mass they share out is added to m.
     void share(Index b) {
         Vec *cells = L.at(M * K * N), *mass = u.at(b * (M + K) * N), *to = m.at(b * K * N);
         shares<T, W>(L.at(0), M, K, p.input_norm, nullptr, by_.data());
@@ -181,7 +181,7 @@ class Small {
                 const Index i = k * W + w;
                 const Vec after = mass[i], out = gate[i] * after;
                 mass[i] = out;
-                // Where nothing moves, the first term is zero.
+                // In padding, the first term is zero.
                 cell[i] = (after - out) + (T(1) - here[w]) * cell[i];
             }
     }
@@ -218,7 +218,7 @@ class Small {
         for (Index k = 0; k < count; ++k) to[k] = x[k] * y[k];
     }
 
-    // g = dL/dm; the output gate makes room for what m must be multiplied with to be the gradient of its logits.
+    // g = dL/dm; the output gate is overwritten by the factor that turns m into the gradient of its logits.
     void worth(const Vec *down, const Vec *later) {
         const Vec *here = live.at(0), *logit = L.at(outlet());
         Vec *gates = o.at(0), *to = g.at(0);
@@ -231,7 +231,7 @@ class Small {
             }
     }
 
-    // Through c R to the cells before the step; where nothing moved, the gradient stays what it was.
+    // Back through c R to the cells before the step; in padding the gradient does not change.
     void cells_back(const Vec *mass, Vec *value, Vec *to) {
         if (p.form == STATIC) {
             std::memset(value, 0, size_t(K * N) * sizeof(T));
@@ -244,7 +244,7 @@ class Small {
             for (int w = 0; w < W; ++w) to[k * W + w] = value[k * W + w] * here[w] + to[k * W + w] * (T(1) - here[w]);
     }
 
-    // The gradients of all logits, in L, to those of weights and biases.
+    // From the gradients of all logits, in L, to the gradients of weights and biases.
     void sum_up(const Vec *features) {
         const Vec *down = L.at(0);
         Vec *to = db.at(0);

@@ -1,4 +1,4 @@
-// Work for several threads, which any of them can do.
+// Runs independent jobs on several threads.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace {
 
-// One job a thread; where no more threads, or no memory for one, are to be had, this one does it. Room for all of them first: what
-// fails while threads run would end the process.
+// One job per thread; if no thread can be started, the calling thread does the job. Memory for all threads is reserved first: an
+// exception while threads run would end the process.
 template <class Job>
 void in_threads(size_t count, Job job) {
     std::vector<std::thread> others;

@@ -1,7 +1,7 @@
-// The recurrence where every sample of a member has the same gates: they see auxiliary inputs only, and those do not differ from
-// sample to sample. Then i, o and R are computed once a step, with the steps in the lanes, and a sample costs c R + x i.
+// The recurrence where all samples of a member have the same gates: the gates see auxiliary inputs only, and these are the same for
+// all samples. Then i, o and R are computed once per step, with the steps in the lanes, and a sample costs c R + x i.
 //
-// On the way back the gradients of i and o are summed over the samples first; those of logits and weights follow once a member.
+// The backward pass sums the gradients of i and o over the samples first; those of logits and weights follow once per member.
 
 #pragma once
 
@@ -27,7 +27,7 @@ class Uniform {
                call.K <= 16 && (call.M + 1) * call.K * (call.F + 1) + call.K * call.K <= MOST && alike(call);
     }
 
-    // Whether all samples of a member have the same auxiliary inputs; where they have not, the first few tell.
+    // Whether all samples of a member have the same auxiliary inputs; if not, the first few usually differ already.
     static bool alike(const Call &call) {
         const Index members = call.a.member == 0 ? 1 : call.E;
         for (Index member = 0; member < members && call.A && call.a.sample; ++member)
@@ -111,7 +111,7 @@ class Uniform {
 
     void begin_tile() {
         count_ = std::min(blocks_ * N, last_ - start_);
-        for (Buffer<T> *lanes : {&u, &c}) lanes->clear();  // the tile before may have had more samples
+        for (Buffer<T> *lanes : {&u, &c}) lanes->clear();  // the previous tile may have had more samples
     }
 
     void begin_member(Index member) {

@@ -1,10 +1,10 @@
 // The recurrence of ops/manual.py and its backward pass, fused: R never reaches memory.
 //
-// Samples lie in vector lanes, so that row sums are plain additions and any number of cells fills the vectors. Loops go member ->
+// Samples lie in vector lanes: row sums are plain additions, and any number of cells fills the vectors. The loops are member ->
 // batch tile -> step -> row of gates -> block of samples: the weights of a row stay in L1 for all blocks of a tile. The three
 // products (logits, gradients of features, gradients of weights) are the micro-kernel of product.h with different strides.
-// What static inputs add to the logits is computed once a tile: `base`. A batch of one takes products of its own, that read every
-// weight once: memory is all that counts there. Nothing but c is kept for the way back, which computes the gates again.
+// The part of the logits that comes from static inputs is computed once per tile: `base`. A batch of one has its own products, which
+// read every weight once, because memory limits them. Only c is kept for the backward pass, which computes the gates again.
 
 #pragma once
 
@@ -67,7 +67,7 @@ class Worker {
         }
     }
 
-    // Hands over this worker's sums, or adds them to those of others; called in the order of the workers, so that bits repeat.
+    // Writes this worker's sums, or adds them to those of others; called in the order of the workers, so that bits repeat.
     void reduce(bool first) {
         const Rows<T> to(p, member_);
         for (Index row = 0; row < G; ++row) {
@@ -89,7 +89,7 @@ class Worker {
     const Call &p;
     Index first_, last_, G;
     bool single_;
-    Index A, S, F;  // those of the call; but static inputs of a batch of one count as auxiliary, and F as what changes
+    Index A, S, F;  // as in the call; but static inputs of a batch of one count as auxiliary, and F counts only features that change
     Index blocks_, columns_, statics_, cells_;
     Index member_ = 0, start_ = 0, count_ = 0, slot_ = 0;
     Fixed<T> fixed;
@@ -114,7 +114,7 @@ class Worker {
 
     void begin_tile() {
         count_ = std::min(size(), last_ - start_);
-        for (Buffer<T> *lanes : {&z, &c, &u, &m, &live, &s}) lanes->clear();  // the tile before may have had more samples
+        for (Buffer<T> *lanes : {&z, &c, &u, &m, &live, &s}) lanes->clear();  // the previous tile may have had more samples
         if (single_ && p.S) load<T, N>(Place<T>(p.s, member_, 0, start_), count_, p.S, z + p.A * N, F * N);
         if (!S) return;
         read(p.s, 0, S, s);
@@ -127,7 +127,7 @@ class Worker {
             }
     }
 
-    // The gradients of what was the same at every step.
+    // The gradients of inputs that are the same at every step.
     void end_tile() {
         const Rows<T> rows(p, member_);
         for (Index row = 0; row < G; ++row)
@@ -152,7 +152,7 @@ class Worker {
         store<T, N>(from, width * N, count_, width, Place<T>(view, member_, t, start_));
     }
 
-    void keep_live(Index width, Buffer<T> &rows, Index apart) {  // zero where nothing moves, whatever was read there
+    void keep_live(Index width, Buffer<T> &rows, Index apart) {  // zero in padding, whatever was read there
         for (Index b = 0; b < blocks_ && p.valid; ++b)
             for (Index k = 0; k < width; ++k)
                 for (int w = 0; w < W; ++w) {
@@ -161,7 +161,7 @@ class Worker {
                 }
     }
 
-    // Features and the mass to be shared out, from the cells before step t.
+    // Features and the mass to share out, from the cells before step t.
     void prepare(Index t) {
         for (Index n = 0; n < count_; ++n) live[n] = !p.valid || p.valid[t * p.B + start_ + n] ? T(1) : T(0);
         if (p.A) load<T, N>(Place<T>(p.a, member_, t, start_), count_, p.A, z, F * N);
@@ -194,14 +194,14 @@ class Worker {
             product<T, W, PACKED>(p.K, 1, F, {ahead + row * p.K * F, 0, 0, 0}, z.at(b * F * N), W, base.at(at), L.at(b * p.K * N), W);
     }
 
-    // The features of a batch of one beside each other; on the way back those of N steps are kept, see `flush`.
+    // The features of a batch of one, adjacent in memory; the backward pass keeps those of N steps, see `flush`.
     void line_up() {
         for (Index f = 0; f < F && single_; ++f) zT[slot_ * columns_ * V + f] = z[f * N];
     }
 
     Index kind(Index row) const { return row < p.M ? p.input_norm : p.cell_norm; }
 
-    // The row's logits become shares of its mass, which goes to m.
+    // The row's logits become shares, and the mass it shares out is added to m.
     Sums<T, W> share(Index row, Index b) {
         logits(row, b);
         Vec *at = L.at(b * p.K * N);
@@ -217,7 +217,7 @@ class Worker {
         for (Index k = 0; k < p.K * W; ++k) gate[k] = sigmoid_of<T>(L.at(b * p.K * N)[k]);
     }
 
-    // What an R that does not change moves, before anything else does: m = c R, or c itself; nothing where R changes.
+    // With an R that is the same at every step, m starts as c R, or c for the identity; else as zero.
     void share_fixed(Index b) {
         const Vec *cells = u.at((b * (p.M + p.K) + p.M) * N);
         Vec *to = m.at(b * p.K * N);
@@ -240,7 +240,7 @@ class Worker {
                     const Index at = k * W + w;
                     const Vec after = mass[at];
                     mass[at] = gate[at] * after;
-                    // Where nothing moves, the first term is zero.
+                    // In padding, the first term is zero.
                     cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
         }
@@ -284,7 +284,7 @@ class Worker {
         for (Index k = 0; k < blocks_ * p.K * W; ++k) dc.at(0)[k] += dh.at(0)[k];
     }
 
-    // g = dL/dm; the output gate makes room for what m must be multiplied with to be the gradient of its logits.
+    // g = dL/dm; the output gate is overwritten by the factor that turns m into the gradient of its logits.
     void worth(Index b) {
         for (Index k = 0; k < p.K; ++k)
             for (int w = 0; w < W; ++w) {
@@ -311,7 +311,7 @@ class Worker {
         }
     }
 
-    // From the gradients of a row's logits, in L, to those of features and weights.
+    // From the gradients of a row's logits, in L, to the gradients of features and weights.
     void product_back(Index row) {
         Vec *sums = dbase.at(row * blocks_ * p.K * N);
         for (Index k = 0; k < blocks_ * p.K * W; ++k) sums[k] += L.at(0)[k];
@@ -328,7 +328,7 @@ class Worker {
         outer_product<T, N>(p.K, blocks_, samples, {L, N, p.K * N, 1}, zT.at(0), columns_, dW.at(row * p.K * columns_ * V));
     }
 
-    // A batch of one: N steps stand in for N samples, so that the gradients of the weights pass through memory once for all of them.
+    // A batch of one: N steps take the place of N samples, so that the gradients of the weights are read and written once for all of them.
     void late_products(Index t) {
         for (Index f = 0; f < F; ++f) dz[f * N] = dline[f];
         dline.clear();
@@ -343,7 +343,7 @@ class Worker {
             for (Index f = 0; f < width; ++f) to[n * padded + f] = from[n / N * width * N + f * N + n % N];
     }
 
-    // Through c / |c| to the cells before the step; where nothing moved, the gradient stays what it was.
+    // Back through c / |c| to the cells before the step; in padding the gradient does not change.
     void cells_back(Index b, int w) {
         const Vec *cell = c.at(b * p.K * N) + w, *state = z.at((b * F + A) * N) + w, *down = dz.at((b * F + A) * N) + w;
         const Vec *value = q.at((b * (p.M + p.K) + p.M) * N) + w, here = live.at(b * N)[w];
@@ -362,7 +362,7 @@ class Worker {
             }
         if (p.da.data) store<T, N>(dz, F * N, count_, p.A, Place<T>(p.da, member_, t, start_));
         if (p.dx.data) store<T, N>(q, (p.M + p.K) * N, count_, p.M, Place<T>(p.dx, member_, t, start_));
-        for (Index f = 0; f < p.S && single_ && p.ds.data; ++f)  // of what is static, the gradient is a sum over the steps
+        for (Index f = 0; f < p.S && single_ && p.ds.data; ++f)  // the gradient of static inputs is a sum over the steps
             ds_of_one(f) += dz[(p.A + f) * N];
     }
 

@@ -1,0 +1,1 @@
+"""A toy experiment in one folder, to test what the framework does with any experiment."""

@@ -1,1 +1,0 @@
-"""Auxiliary inputs that are computed: season, potential evapotranspiration, means of past days."""

@@ -1,0 +1,93 @@
+"""Findings: what is wrong with a user's data, where, and what to do about it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from mclstm.errors import DataError, MissingColumnError
+
+__all__ = [
+    "ABSENT", "ERROR", "KEYS", "WARNING", "Finding", "errors", "raise_first", "respelled", "unreadable",
+]  # fmt: skip
+
+ERROR, WARNING = "error", "warning"
+ABSENT = "absent"  # the kind of a column or attribute that is not there
+
+# Remedies name options of `mclstm check`. The same options as keys of a config or of `fit`:
+KEYS = {
+    "--time": "time", "--site": "site", "--reader": "reader", "--aux": "aux", "--static": "static",
+    "--attributes": "attributes", "--unit": "units", "--separator": "separator", "--decimal": "decimal",
+    "--date-format": "date_format", "--missing-mass": "missing_mass", "--missing-aux": "missing_aux",
+    "--missing": "missing_values",
+}  # fmt: skip
+SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])")
+
+
+class Finding(NamedTuple):
+    """`first` is the first date concerned, `count` the number of values. Empty fields do not apply."""
+
+    severity: str
+    kind: str
+    message: str
+    remedy: str
+    file: str = ""
+    site: str = ""
+    column: str = ""
+    first: str = ""
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count
+
+    def place(self) -> str:
+        """File, site, column and first date, those that apply."""
+        words = [("", self.file), ("site ", self.site), ("column ", self.column), ("from ", self.first)]
+        return ", ".join(word + name for word, name in words if name)
+
+    def sentence(self) -> str:
+        """The whole finding in two sentences: place and problem, then the remedy."""
+        end = "" if self.remedy.endswith("?") else "."
+        return f"{self.place()}: {self.message}. {self.remedy}{end}"
+
+
+def errors(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that stop a run."""
+    return [finding for finding in findings if finding.severity == ERROR]
+
+
+def raise_first(findings: Sequence[Finding]) -> None:
+    """Refuse data with errors: the message has the first one in full and the number of the others."""
+    bad = errors(findings)
+    if not bad:
+        return
+    more = f"\n{len(bad) - 1} more: `mclstm check` lists them all." if len(bad) > 1 else ""
+    if bad[0].kind == ABSENT:
+        raise MissingColumnError(bad[0].sentence() + more, bad[0].column)
+    raise DataError(bad[0].sentence() + more)
+
+
+def unreadable(file: str, error: DataError) -> Finding:
+    """The finding for a file that could not be read at all."""
+    what, _, remedy = str(error).partition(". ")
+    if what.startswith(file) and what[len(file) : len(file) + 1] in (",", ":", " "):
+        what = what[len(file) :].lstrip(",: ")
+    remedy = remedy.rstrip(".") or "Correct or remove it"
+    if isinstance(error, MissingColumnError):
+        return Finding(ERROR, ABSENT, what, remedy, file, "", error.column)
+    return Finding(ERROR, "unreadable", what, remedy, file)
+
+
+@contextmanager
+def respelled(section: str) -> Iterator[None]:
+    """Around code that reads data for a config or for `fit`: remedies name keys instead of options.
+
+    section: the words before each key, such as "data."
+
+    >>> with respelled("data."):
+    ...     raise DataError("rain.csv: 3 values are missing. Declare --missing-mass zero.")
+    Traceback (most recent call last):
+    mclstm.errors.DataError: rain.csv: 3 values are missing. Declare data.missing_mass zero.
+    """
+    try:
+        yield
+    except DataError as error:
+        error.args = (SPELLED.sub(lambda match: section + KEYS[match[1]], str(error)),)
+        raise

@@ -1,0 +1,124 @@
+"""The states of all sites between two predictions, in one file with their model and their dates."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from mclstm.deploy.trained_model import TrainedModel
+from mclstm.errors import CheckpointError, DataError
+from mclstm.from_config import inputs
+from mclstm.models.output import State
+from mclstm.training import checkpoint
+
+__all__ = ["SavedStates", "Site", "load_states", "save_states", "sites_of"]
+
+
+class Site(NamedTuple):
+    """A site of the new data, with its first and last step that has inputs; None where no step has."""
+
+    name: str
+    first: pd.Timestamp | None
+    last: pd.Timestamp | None
+
+
+class SavedStates(NamedTuple):
+    """The states of sites, and the date of each; None for a site that has had no inputs yet."""
+
+    states: dict[str, State]  # by member; each (sites, ...)
+    dates: list[pd.Timestamp | None]
+
+
+def sites_of(series: xr.Dataset, covered: NDArray[np.bool_]) -> list[Site]:
+    """Every site with its first and last step; covered (sites, time): where a site has its inputs."""
+    time, sites = series["time"].to_index(), []
+    for name, row in zip(series["site"].to_numpy(), covered, strict=True):
+        steps = np.flatnonzero(row)
+        ends = (time[steps[0]], time[steps[-1]]) if steps.size else (None, None)
+        sites.append(Site(str(name), *ends))
+    return sites
+
+
+def save_states(path: Path, model_hash: str, states: SavedStates, sites: list[str], step: str) -> None:
+    """Write the state of every site after its last step, with the model and the dates."""
+    tensors = {
+        prefix(member) + name: value
+        for member, state in states.states.items()
+        for name, value in state.items()
+    }
+    dates = [None if date is None else date.isoformat() for date in states.dates]
+    checkpoint.save(path, tensors, {"model_hash": model_hash, "sites": sites, "time": dates, "step": step})
+
+
+def load_states(path: Path, model: TrainedModel, sites: list[Site], step: str) -> SavedStates:
+    """Saved states of these sites; they must be of this model and of the step before each site begins."""
+    about = checkpoint.load(path, model=model.model_hash)[1]
+    try:
+        known, dates = [str(site) for site in about["sites"]], dates_in(about)
+        offset = pd.tseries.frequencies.to_offset(step or about.get("step") or None)
+        due = [None if date is None or offset is None else date + offset for date in dates]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise CheckpointError(
+            f"{path} is a checkpoint, not a state. Give a file made by --state-out."
+        ) from error
+    if len(known) == len(sites) == 1 and model.config.data.site is None:
+        known = [sites[0].name]  # a file without a column of sites takes the name of its site from its own
+    rows = []
+    for site in sites:
+        if site.name not in known:
+            raise DataError(f"{path} holds no state of site {site.name!r}. Predict it without --state-in.")
+        rows.append(known.index(site.name))
+        require_due(site, dates[rows[-1]], due[rows[-1]], path)
+    return SavedStates(read_states(path, model, len(known), rows), [dates[row] for row in rows])
+
+
+@torch.no_grad()
+def read_states(path: Path, model: TrainedModel, sites: int, rows: list[int]) -> dict[str, State]:
+    """The states of every member, from those rows of a file with so many sites.
+
+    One empty step of the model gives the names, types and shapes that the file must have.
+    """
+    mass, aux, static, _ = (len(columns) for columns in inputs(model.config).values())
+    x, a, s = torch.zeros(1, sites, mass), torch.zeros(1, sites, aux), torch.zeros(sites, static)
+    blank: State = next(iter(model.members.values()))(x, a, s).state
+    expected = {prefix(member) + name: value for member in model.members for name, value in blank.items()}
+    tensors, _ = checkpoint.load(path, expected=expected, model=model.model_hash)
+    if not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
+        raise CheckpointError(f"{path} holds a store that is not finite. Use the state of an earlier date.")
+    return {
+        member: {name: tensors[prefix(member) + name][torch.tensor(rows)] for name in blank}
+        for member in model.members
+    }
+
+
+def prefix(member: str) -> str:
+    """How the names of a member's tensors begin; the single member of a run has no name.
+
+    >>> prefix(""), prefix("member-3")
+    ('state.', 'state.member-3.')
+    """
+    return f"state.{member}." if member else "state."
+
+
+def dates_in(about: dict[str, Any]) -> list[pd.Timestamp | None]:
+    """The date of every site in a file of states; older files have one date for all."""
+    times, sites = about["time"], len(about["sites"])
+    if not isinstance(times, list):
+        return [pd.Timestamp(times)] * sites
+    if len(times) != sites:
+        raise ValueError(f"{len(times)} dates for {sites} sites.")
+    return [None if time is None else pd.Timestamp(time) for time in times]
+
+
+def require_due(site: Site, ended: pd.Timestamp | None, due: pd.Timestamp | None, path: Path) -> None:
+    """Refuse data that overlaps a site's state or leaves a gap after it; a site without a date may begin."""
+    if site.first is None or due is None or due == site.first:
+        return
+    raise DataError(
+        f"the data begins at {site.first} for site {site.name!r}, but its state in {path} is of {ended}. "
+        f"Give the data that follows the state, from {due} on."
+    )

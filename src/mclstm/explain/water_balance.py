@@ -1,0 +1,136 @@
+"""The mass balance of every site, in all and per year, and its long-term ratios in Budyko's space."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+__all__ = ["agreement", "balance_table", "budyko", "long_term", "mean_balance", "water_balance"]
+
+
+def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
+    """One row per site: inflow + storage before = outflow by outlet + storage after + residual.
+
+    `filled` is the part of the inflow that was not measured but filled in, as the config declares.
+    """
+    table = pd.DataFrame({"site": [str(site) for site in predictions["site"].to_numpy()]})
+    table["inflow"] = predictions["inflow"].sum("time").to_numpy()
+    table["filled"] = predictions["filled"].sum("time").to_numpy()
+    table["filled steps"] = predictions["was_filled"].sum("time").to_numpy()
+    if "storage" not in predictions:
+        return table
+    entered = predictions["entered"].sum("time").to_numpy()
+    if predictions["entered"].attrs.get("scaled"):
+        table["added by input scaling"] = entered - table["inflow"]
+    for outlet in predictions["outlet"].to_numpy():
+        table[f"outflow {outlet}"] = predictions["outflow"].sel(outlet=outlet).sum("time").to_numpy()
+    table["storage before"] = predictions["storage_before"].to_numpy()
+    stored = predictions["storage"].sum("cell", skipna=False).to_numpy()
+    table["storage after"] = [row[np.isfinite(row)][-1] if np.isfinite(row).any() else 0.0 for row in stored]
+    available = entered + table["storage before"]
+    gone = predictions["outflow"].sum(["time", "outlet"]).to_numpy() + table["storage after"]
+    table["residual"] = available - gone
+    table["relative error"] = table["residual"].abs() / available.where(available > 0, 1.0)
+    return table
+
+
+def water_balance(books: pd.DataFrame, flows: xr.Dataset) -> pd.DataFrame:
+    """One row per site, amounts per year: inflow [+ added] = left + change of storage + residual.
+
+    books: a run's mass_balance.csv · flows: its simulated and inflow (site, time). For a model with stores
+    the residual is rounding. For a model without stores it is all the mass that the model does not explain.
+    """
+    table = books.set_index(books["site"].astype(str))
+    result = pd.DataFrame({"inflow": table["inflow"]})
+    if "storage after" in table:
+        if "added by input scaling" in table:
+            result["added by input scaling"] = table["added by input scaling"]
+        for name in map(str, table.filter(regex="^outflow ")):
+            result[f"left as {name.removeprefix('outflow ')}"] = table[name]
+        result["change of storage"] = table["storage after"] - table["storage before"]
+        result["residual"] = table["residual"]
+    else:
+        left, sites = flows["simulated"].sum("time").to_numpy(), [str(s) for s in flows["site"].to_numpy()]
+        result[f"left as {_target(flows)}"] = pd.Series(left, sites)
+        result["residual"] = result["inflow"] - result[f"left as {_target(flows)}"]
+    result = result / _years(flows)
+    if "relative error" in table:
+        result["relative error"] = table["relative error"]
+    return result.rename_axis("site")
+
+
+def _target(flows: xr.Dataset) -> str:
+    about = str(flows["simulated"].attrs.get("long_name", ""))
+    return about.removeprefix("simulated ") or "flow"
+
+
+def _years(flows: xr.Dataset) -> float:
+    days = pd.DatetimeIndex(flows["time"].to_numpy())
+    step = np.median(np.diff(days.as_unit("ns").asi8)) / 86_400e9 if len(days) > 1 else 1.0
+    return float(len(days) * step / 365.25)
+
+
+def mean_balance(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The balance of an ensemble: every term is the mean over members, so the terms still add up.
+
+    The relative error is the largest of all members. An outlet that a member lacks counts as 0 for it. If one
+    member has no stores, such as an LSTM, the ensemble has none.
+    """
+    columns = list(dict.fromkeys(name for table in tables for name in table))
+    if not all("relative error" in table for table in tables):
+        common = [name for name in columns if name == "inflow" or all(name in t for t in tables)]
+        columns = [name for name in common if name not in ("change of storage", "residual")]
+    tables = [table.reindex(columns=columns, fill_value=0.0) for table in tables]
+    mean = sum(tables[1:], start=tables[0]) / len(tables)
+    if "residual" not in mean:
+        mean["residual"] = mean["inflow"] - mean.filter(like="left as ").sum(axis=1)
+    if "relative error" in mean:
+        mean["relative error"] = pd.concat([t["relative error"] for t in tables], axis=1).max(axis=1)
+    return mean
+
+
+def budyko(aridity: np.ndarray) -> np.ndarray:
+    """Budyko's curve (1974): the share of precipitation that evaporates, from PET / P alone.
+
+    E / P = sqrt(phi tanh(1 / phi) (1 - exp(-phi))); aridity phi (N,), above 0.
+
+    >>> budyko(np.array([0.001, 1.0, 100.0])).round(3).tolist()
+    [0.001, 0.694, 1.0]
+    """
+    phi = np.asarray(aridity, dtype=np.float64)
+    return np.asarray(np.sqrt(phi * np.tanh(1 / phi) * (1 - np.exp(-phi))))
+
+
+def long_term(flows: xr.Dataset, pet: pd.Series) -> pd.DataFrame:
+    """One row per site with a PET: means per step, Q / P, 1 - Q / P and Budyko's E / P.
+
+    flows: simulated, observed, inflow (site, time); only steps where all are known count
+    pet: potential evapotranspiration by site, in the unit of the inflow
+
+    1 - Q / P is the evaporative index if storage changes little over the period and nothing else is lost.
+    """
+    known = np.isfinite(flows["simulated"]) & np.isfinite(flows["observed"]) & np.isfinite(flows["inflow"])
+    mean = {name: flows[name].where(known).mean("time").to_numpy() for name in flows.data_vars}
+    sites = [str(site) for site in flows["site"].to_numpy()]
+    table = pd.DataFrame({"precipitation": mean["inflow"]}, index=pd.Index(sites, name="site"))
+    table["pet"] = pet.reindex(sites)
+    table["aridity"] = table["pet"] / table["precipitation"]
+    for name in ("observed", "simulated"):
+        table[f"runoff ratio {name}"] = mean[name] / table["precipitation"]
+        table[f"evaporative index {name}"] = 1 - table[f"runoff ratio {name}"]
+    table["budyko"] = budyko(table["aridity"].to_numpy())
+    return table.dropna(subset=["pet"])
+
+
+def agreement(table: pd.DataFrame) -> dict[str, float]:
+    """How close simulated runoff ratios are to observed ones, and how many of each exceed 1."""
+    simulated, observed = table["runoff ratio simulated"], table["runoff ratio observed"]
+    return {
+        "sites": float(len(table)),
+        "correlation": float(simulated.corr(observed)),
+        "rmse": float(np.sqrt(((simulated - observed) ** 2).mean())),
+        "bias": float((simulated - observed).mean()),
+        "observed above 1": float((observed > 1).sum()),
+        "simulated above 1": float((simulated > 1).sum()),
+    }

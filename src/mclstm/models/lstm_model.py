@@ -1,0 +1,65 @@
+"""PyTorch's LSTM with a linear head and the usual scaling: the baseline that conserves nothing."""
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.models.output import Moments, Output, Sizes, State
+
+__all__ = ["LSTMModel"]
+
+
+class LSTMModel(nn.Module):
+    """y = (D LSTM([(x - μ_x) / σ_x, a, static]) W + b) σ_y + μ_y, with the moments of the training period.
+
+    D drops a share of the hidden values in training. It uses torch's generator, whose state is part of a
+    checkpoint: a resumed training drops the same values as one that was not interrupted.
+    x: (T, B, M) · a: (T, B, A) · static: (B, S) -> y: (T, B, targets)
+
+    >>> moments = Moments([2.0], [3.0], [1.0], [2.0])
+    >>> model = LSTMModel(Sizes(1, 2, 0, ["flow"]), moments, hidden_size=4)
+    >>> model(torch.rand(5, 3, 1), torch.randn(5, 3, 2), torch.zeros(3, 0)).y.shape
+    torch.Size([5, 3, 1])
+    """
+
+    conserving = False
+    mass_mean: Tensor
+    mass_std: Tensor
+    target_mean: Tensor
+    target_std: Tensor
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        moments: Moments | None,
+        *,
+        hidden_size: int,
+        forget_bias: float = 3.0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if moments is None:
+            raise ValueError("The LSTM scales its inputs; give the moments of the training period.")
+        self.outlets = self.targets = tuple(sizes.targets)
+        self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
+        self.dropout = nn.Dropout(dropout)
+        self.linear = nn.Linear(hidden_size, len(self.outlets))
+        for name, values in moments._asdict().items():
+            self.register_buffer(name, torch.tensor(values, dtype=torch.get_default_dtype()))
+        with torch.no_grad():
+            # Both biases are added; the forget gate is the second of the four blocks.
+            for name, value in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
+                self.lstm.get_parameter(name)[hidden_size : 2 * hidden_size] = value
+
+    def forward(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State | None = None,
+    ) -> Output:
+        scaled = (x - self.mass_mean) / self.mass_std
+        seen = torch.cat([scaled, a, static.expand(x.shape[0], *static.shape)], dim=-1)
+        before = None if state is None else tuple(state[name].unsqueeze(0) for name in ("hidden", "cells"))
+        hidden, (h_n, c_n) = self.lstm(seen, before)
+        y = self.linear(self.dropout(hidden)) * self.target_std + self.target_mean
+        return Output(y, {"hidden": h_n[0], "cells": c_n[0]}, x.new_zeros(()))

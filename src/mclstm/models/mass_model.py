@@ -1,0 +1,134 @@
+"""The mass-conserving model: parts in front of the layer, the layer, a head, and their penalties."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mclstm.errors import ConfigError
+from mclstm.models.output import Moments, Output, Sizes, State
+from mclstm.nn.heads import LinearHead, MCFCHead, ScaledHead, SumHead
+from mclstm.nn.hydrology import AuxMemory, InputScaling, closure_penalty, scaling_penalty
+from mclstm.nn.hydrology import cell_penalty as squared_cells
+from mclstm.nn.layer import MCLSTM
+
+__all__ = ["MassModel", "build_mass"]
+
+EVAPOTRANSPIRATION = "evapotranspiration"
+PENALTY = 0.1  # weight of the closure and scaling penalties in a loss of order one
+
+
+class MassModel(nn.Module):
+    """[input scaling] -> [LSTM on the auxiliaries] -> MCLSTM -> head.
+
+    Static inputs are auxiliaries that do not change, as in the paper: both parts in front see them, and the
+    LSTM's output replaces all auxiliaries.
+    x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
+    -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
+
+    >>> import torch
+    >>> model = build_mass(Sizes(1, 2, 0, ["flow"]), None, hidden_size=4)
+    >>> model(torch.rand(5, 3, 1), torch.randn(5, 3, 2), torch.zeros(3, 0)).y.shape
+    torch.Size([5, 3, 1])
+    """
+
+    def __init__(
+        self,
+        layer: MCLSTM,
+        head: nn.Module,
+        targets: tuple[str, ...],
+        memory: AuxMemory | None = None,
+        scaling: InputScaling | None = None,
+        cell_weight: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
+        self.targets, self.cell_weight = targets, cell_weight
+
+    @property
+    def outlets(self) -> tuple[str, ...]:
+        """The names of what flows out, the targets first."""
+        return tuple(self.head.outlets)  # type: ignore[arg-type]
+
+    @property
+    def conserving(self) -> bool:
+        """Whether all mass that came in is in the outflow or in the stores."""
+        return self.layer.conserving and self.scaling is None
+
+    def forward(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State | None = None,
+    ) -> Output:
+        state = state or {}
+        penalty = x.new_zeros(())
+        if self.scaling is not None:
+            x, factors = self.scaling(x, with_static(a, static))
+            penalty = penalty + PENALTY * scaling_penalty(factors)
+        after: State = {}
+        if self.memory is not None:
+            before = state["memory"].transpose(0, 1) if "memory" in state else None
+            a, remembered = self.memory(with_static(a, static), before)
+            static = static[:, :0]
+            after["memory"] = remembered.transpose(0, 1)
+        h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
+        y = self.head(h)
+        if self.cell_weight:
+            penalty = penalty + self.cell_weight * squared_cells(c)
+        if EVAPOTRANSPIRATION in self.outlets:
+            penalty = penalty + PENALTY * closure_penalty(h, y)
+        return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+
+
+def with_static(a: Tensor, static: Tensor) -> Tensor:  # (T, B, A), (B, S) -> (T, B, A + S)
+    """The auxiliaries of every step, followed by the static ones."""
+    return torch.cat([a, static.expand(a.shape[0], *static.shape)], dim=-1)
+
+
+def build_mass(
+    sizes: Sizes,
+    moments: Moments | None,
+    *,
+    hidden_size: int,
+    head: str = "sum",
+    trash_cell: bool = True,
+    aux_memory: int | None = None,
+    input_scaling: bool = False,
+    evapotranspiration: bool = False,
+    cell_penalty: float = 0.0,
+    mask: Sequence[Sequence[bool]] | None = None,
+    **options: Any,
+) -> MassModel:
+    """The model from its options; mass is never scaled, so `moments` are not used.
+
+    >>> build_mass(Sizes(1, 0, 0, ["flow"]), None, hidden_size=3).outlets
+    ('flow',)
+    """
+    every = sizes.aux + sizes.static
+    memory = AuxMemory(every, aux_memory) if aux_memory else None
+    scaling = InputScaling(sizes.mass, every) if input_scaling else None
+    allowed = None if mask is None else torch.tensor(mask, dtype=torch.bool)
+    aux, fixed = (aux_memory, 0) if aux_memory else (sizes.aux, sizes.static)
+    layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
+    outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
+    last = make_head(head, hidden_size, outlets, trash_cell)
+    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
+
+
+def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:
+    """The named head with these outlets; `sum` and `scaled` have one outlet only."""
+    if name in ("sum", "scaled") and len(outlets) > 1:
+        raise ConfigError(
+            f"model.head is {name!r}, which has one outlet, but there are {len(outlets)}: "
+            f"{', '.join(outlets)}. Choose head: mcfc or head: linear."
+        )
+    if name == "sum":
+        return SumHead(cells, {outlets[0]: range(int(trash_cell), cells)})
+    if name == "scaled":
+        return ScaledHead(cells, outlets[0])
+    if name == "mcfc":
+        return MCFCHead(cells, (*outlets, "trash") if trash_cell else outlets)
+    return LinearHead(cells, outlets)

@@ -1,0 +1,147 @@
+"""The whole comparison, top to bottom, and its page, tables and figures on disk."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import xarray as xr
+from matplotlib.figure import Figure
+
+from mclstm.config.same_model import find_runs
+from mclstm.data.readers.land import read_land, series_of
+from mclstm.errors import DataError
+from mclstm.evaluation.comparison import ModelScores, pairwise_tests
+from mclstm.evaluation.imported_simulations import score_simulations
+from mclstm.evaluation.published_scores import read_published_scores
+from mclstm.explain.water_balance import long_term
+from mclstm.report.comparison import Row, Section
+from mclstm.report.comparison.balance_section import balance_section, budyko_figure
+from mclstm.report.comparison.basin_figures import PET, attributes, basin_map, distributions
+from mclstm.report.comparison.model_groups import Group, evaluated, grouped, groups_of, joined
+from mclstm.report.comparison.score_section import label, score_section, significance_section
+from mclstm.report.comparison.season_section import season_section
+from mclstm.report.comparison.snow_section import snow_section
+from mclstm.report.run_figures import save
+from mclstm.training.atomic import make_folder, write_text_atomic
+
+__all__ = ["Comparison", "Others", "compare", "page", "write"]
+
+
+class Others(NamedTuple):
+    """What the runs are compared with and how they are read; each may be left out."""
+
+    benchmarks: Path | None = None
+    simulations: Path | None = None
+    snow: Path | None = None
+    data: Path | None = None
+    together: Sequence[str] = ()  # "name=model,model": their members as one more ensemble
+    prefix: str = ""  # of the names of runs, left out in the names of models
+
+
+class Comparison(NamedTuple):
+    """Models, tests between them, and the sections of the page."""
+
+    groups: list[Group]
+    others: list[ModelScores]
+    subjects: list[str]  # the models that the page tests against all others
+    tests: pd.DataFrame
+    sections: list[Section]
+    notes: list[str]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for section in self.sections for row in section.rows]
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return {name: table for section in self.sections for name, table in section.tables.items()}
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        return {name: figure for section in self.sections for name, figure in section.figures.items()}
+
+
+def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Comparison:
+    """Compare the models of some runs with each other and with what `others` names."""
+    runs, absent = evaluated(find_runs(paths), split)
+    models = grouped(runs, others.prefix)
+    mixtures = joined(models, others.together)
+    groups = groups_of(models, mixtures, split)
+    theirs, notes = other_models(others, groups[0].flows["observed"])
+    every = [*(model for item in groups for model in item.scores), *theirs]
+    tests, names = pairwise_tests(every), [item.scores[-1].name for item in groups]
+    subjects = [names[0], *(item.scores[-1].name for item in groups if item.name in mixtures)]
+    sections = [
+        score_section(every, f"{groups[0].flows.sizes['site']} basins"),
+        significance_section(tests, subjects),
+        balance_section(groups),
+        Section(figures={"distributions": distributions(every, names)}),
+        *(place_section(item, others.data) for item in groups),
+    ]
+    if others.snow is not None:
+        # A cell has a meaning in one model, not in several together.
+        single = [item for item in groups if item.name in models]
+        sections += land_sections(single, others.snow, others.data, split)
+    notes = [*notes, *absent, *(note for section in sections for note in section.notes)]
+    return Comparison(groups, theirs, subjects, tests, sections, notes)
+
+
+def other_models(others: Others, observed: xr.DataArray) -> tuple[list[ModelScores], list[str]]:
+    """Scores of other models; simulations give more metrics and therefore replace published scores."""
+    known, notes = read_published_scores(others.benchmarks, observed) if others.benchmarks else ([], [])
+    simulated, more = score_simulations(others.simulations, observed) if others.simulations else ([], [])
+    names = [model.name for model in simulated]
+    return [*simulated, *(model for model in known if model.name not in names)], [*notes, *more]
+
+
+def place_section(item: Group, data: Path | None) -> Section:
+    """The map and Budyko's space, if the data of the run is still there and says where its sites are."""
+    try:
+        known = attributes(item.runs[0].config, data)
+    except DataError as error:
+        return Section(notes=[f"No map and no Budyko figure of {item.name}: {error}"])
+    best = item.scores[-1]
+    tables, figures, notes = {}, {}, []
+    if {"lat", "lon"} <= set(known.columns):
+        nse = best.frames[0]["nse"].dropna()
+        figures[f"map-{item.name}"] = basin_map(nse, known, f"{label(best.name)}, {len(nse)} sites")
+    else:
+        notes.append(f"No map of {item.name}: its data has no gauge_lat and gauge_lon.")
+    if PET in known and str(item.flows["inflow"].attrs.get("units", "")) == "mm/day":
+        table = long_term(item.flows, known[PET])
+        tables[f"budyko-{item.name}"] = table.reset_index()
+        figures[f"budyko-{item.name}"] = budyko_figure(table, label(best.name))
+    else:
+        notes.append(f"No Budyko figure of {item.name}: it needs {PET} and precipitation in mm/day.")
+    return Section(tables=tables, figures=figures, notes=notes)
+
+
+def land_sections(groups: Sequence[Group], path: Path, data: Path | None, split: str) -> list[Section]:
+    """Snow in the stores and the seasons of what is lost, beside what other models know of the land."""
+    land = read_land(path)
+    swe = series_of(land, "swe")
+    snow = snow_section(groups, swe, data) if swe else Section(notes=[f"No snow: {path} has no column swe."])
+    return [season_section(groups, land, split), snow]
+
+
+def write(comparison: Comparison, folder: Path) -> list[Path]:
+    """report.md, <table>.csv and figures/<name>.svg and .png below a folder."""
+    make_folder(folder / "figures")
+    paths = [folder / "report.md"]
+    for name, table in comparison.tables.items():
+        paths.append(folder / f"{name}.csv")
+        write_text_atomic(paths[-1], table.to_csv(index=False))
+    for name, figure in comparison.figures.items():
+        paths += save(figure, folder / "figures", name)
+    write_text_atomic(paths[0], page(comparison))
+    return paths
+
+
+def page(comparison: Comparison) -> str:
+    """The comparison as Markdown: scores, notes, every section with a text, every figure."""
+    scores, *sections = (section for section in comparison.sections if section.text)
+    notes = "\n".join(f"* {note}" for note in comparison.notes)
+    texts = [f"## {section.title}\n\n{section.text}" for section in sections]
+    figures = [f"![{name}](figures/{name}.png)" for name in comparison.figures]
+    return "\n\n".join(["# Comparison", scores.text, notes, *texts, "## Figures", *figures]) + "\n"

@@ -1,0 +1,106 @@
+"""The predictions of one site as plain arrays with their units: what figures of one site draw."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.dates import date2num
+from numpy.typing import NDArray
+
+from mclstm.data.units import amount_unit
+from mclstm.errors import DataError
+from mclstm.evaluation.metrics import score
+
+__all__ = ["SiteSeries", "Stores", "site_series", "targets"]
+
+Floats = NDArray[np.float64]
+
+
+class Stores(NamedTuple):
+    """Where the mass of a conserving model was, step by step."""
+
+    before: float  # stored before the first step
+    entered: Floats  # (T,)
+    storage: Floats  # (T, K)
+    outflow: Floats  # (T, outlets)
+    outlets: list[str]
+    trash_cell: int | None  # no target counts its outflow
+
+
+class SiteSeries(NamedTuple):
+    """One site and one target; NaN where nothing is known."""
+
+    target: str
+    days: Floats  # (T,) dates as matplotlib counts them
+    simulated: Floats  # (T,)
+    observed: Floats  # (T,)
+    unit: str
+    inflow: Floats  # (T,)
+    inflow_unit: str
+    amount_unit: str  # the unit of what a store holds: the inflow's without its time
+    stores: Stores | None
+
+    @property
+    def has_observations(self) -> bool:
+        return bool(np.isfinite(self.pairs()).any())
+
+    def span(self) -> tuple[float, float]:
+        """The x axis: from half a step before the first to half a step after the last."""
+        half = float(np.median(np.diff(self.days))) / 2 if self.days.size > 1 else 0.5
+        return float(self.days[0]) - half, float(self.days[-1]) + half
+
+    def pairs(self) -> Floats:
+        """Simulated and observed where both are known: (2, n)."""
+        both = np.stack([self.simulated, self.observed])
+        return both[:, np.isfinite(both).all(0)]
+
+    def scores(self) -> str:
+        """NSE and KGE for a title, empty where they are not defined."""
+        values = score(self.simulated, self.observed, ["nse", "kge"])
+        return " · ".join(f"{name.upper()} {value:.2f}" for name, value in values.items() if value == value)
+
+
+def targets(predictions: xr.Dataset) -> list[str]:
+    """The names of the targets; a single target has the name "".
+
+    >>> targets(xr.Dataset({"simulated_flow": 0, "observed_flow": 0, "simulated_evaporation": 0}))
+    ['flow', 'evaporation']
+    """
+    names = [str(name) for name in predictions.data_vars if str(name).startswith("simulated")]
+    return [name.removeprefix("simulated").removeprefix("_") for name in names]
+
+
+def site_series(predictions: xr.Dataset, site: str, target: str = "") -> SiteSeries:
+    """One site's part of the predictions; a single target need not be named."""
+    suffix, sites = f"_{target}" if target else "", [str(name) for name in predictions["site"].to_numpy()]
+    if f"simulated{suffix}" not in predictions:
+        raise DataError(
+            f"the predictions have no target {target!r}. Choose one of {', '.join(targets(predictions))}."
+        )
+    if site not in sites:
+        raise DataError(f"the predictions have no site {site[:60]!r}. Correct the list of sites.")
+    here = predictions.isel(site=sites.index(site))
+    simulated = here[f"simulated{suffix}"]
+    observed = here.get(f"observed{suffix}", xr.full_like(simulated, np.nan, dtype=np.float64))
+    steps = pd.DatetimeIndex(here["time"].to_numpy())
+    unit = str(here["inflow"].attrs.get("units", ""))
+    return SiteSeries(
+        target=target or str(simulated.attrs.get("long_name", "")).removeprefix("simulated ") or "flow",
+        days=date2num(steps.to_numpy()),  # type: ignore[no-untyped-call]
+        simulated=simulated.to_numpy().astype(np.float64),
+        observed=observed.to_numpy().astype(np.float64),
+        unit=str(simulated.attrs.get("units", "")),
+        inflow=here["inflow"].to_numpy().astype(np.float64),
+        inflow_unit=unit,
+        amount_unit=amount_unit(unit, steps),
+        stores=stores_of(here) if "storage" in here else None,
+    )
+
+
+def stores_of(here: xr.Dataset) -> Stores:
+    """The ledger of one site; it may not cover the first steps."""
+    entered, storage, outflow = (np.asarray(here[n], np.float64) for n in ("entered", "storage", "outflow"))
+    outlets = [str(name) for name in here["outlet"].to_numpy()]
+    before, trash = float(here["storage_before"]), int(here["storage"].attrs["trash_cell"])  # -1 is none
+    return Stores(before, entered, storage, outflow, outlets, trash if trash >= 0 else None)
