@@ -147,5 +147,5 @@ def test_the_manifest_notices_a_changed_value() -> None:
     require_same(series(), stored, "river.csv")
     assert stored["variables"]["flow"]["missing"] == 6 + 10
     table["rain"][0, 3] += 1.0
-    with pytest.raises(DataError, match="not the data this run began with"):
+    with pytest.raises(DataError, match="changed since this run began"):
         require_same(table, stored, "river.csv")

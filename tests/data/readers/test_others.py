@@ -117,7 +117,7 @@ def test_a_static_column_of_caravans_series_does_not_hide_its_attributes(tmp_pat
     table.to_csv(series / "hy_1.csv", index=False)
     pd.DataFrame({"gauge_id": ["hy_1"], "area": [5.0], "slope": [0.3]}).to_csv(static / "a.csv", index=False)
     found = read(tmp_path, mass=["rain"], static=["area", "slope"])
-    assert (float(found["area"]), float(found["slope"])) == (5.0, pytest.approx(0.3))
+    assert (found["area"].item(), found["slope"].item()) == (5.0, pytest.approx(0.3))
 
 
 def test_a_config_may_name_every_reader() -> None:
