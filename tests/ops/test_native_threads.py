@@ -85,7 +85,7 @@ def test_batches_divided_among_threads_are_those_of_the_reference(
     exact = run(case, "reference", torch.float64)
     own = run(case, "reference", dtype)
     torch.set_num_threads(threads)
-    assert_close(run(case, "native", dtype), exact, own, torch.finfo(dtype).eps, steps=5, settles=True)
+    assert_close(run(case, "native", dtype), exact, own, torch.finfo(dtype).eps, steps=5)
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -130,14 +130,30 @@ def test_denormals_are_left_as_they_were(name: str, threads: int, flushed: bool)
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", KERNELS)
-def test_denormals_are_flushed_in_every_thread(name: str, threads: int) -> None:
+def test_denormals_beside_large_masses_are_flushed_in_every_thread(name: str, threads: int) -> None:
+    """They cost a hundred cycles each: only where they are all there is, they are kept."""
     layer, given = problem(name)
     torch.set_num_threads(threads)
     torch.set_flush_denormal(False)
-    tiny = {"x": torch.full_like(given["x"], 1e-40), "c0": torch.zeros_like(given["c0"])}
     with torch.no_grad():
-        h, c = layer.trajectory(**given | tiny)
+        layer.gates.b_o.fill_(-1e3)  # what leaves of a mass of 1e-5 is a denormal number
+        amounts = {key: torch.full_like(given[key], 1e-5) for key in ("x", "c0")}
+        h, c = layer.trajectory(**given | amounts)
         assert not h.any()
-        assert not c.any()
         layer.backend = "reference"
-        assert layer.trajectory(**given | tiny)[1].any()
+        assert layer.trajectory(**given | amounts)[0].any()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", KERNELS)
+def test_masses_that_are_denormal_are_kept_in_every_thread(name: str, threads: int) -> None:
+    layer, given = problem(name)
+    torch.set_num_threads(threads)
+    amounts = {"x": torch.full_like(given["x"], 1e-40), "c0": torch.zeros_like(given["c0"])}
+    torch.set_flush_denormal(True)  # the caller's mode does not matter
+    with torch.no_grad():
+        h, c = layer.trajectory(**given | amounts)
+    torch.set_flush_denormal(False)
+    expected = 12e-40  # 6 steps of 2 inputs
+    stored = h.double().sum(dim=(-3, -1)) + c.double().select(-3, -1).sum(dim=-1)
+    assert ((stored - expected).abs() <= 0.01 * expected).all()

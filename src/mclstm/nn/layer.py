@@ -230,7 +230,7 @@ class MCLSTM(nn.Module):
         problem, layout = self._arrange(x, a, c0, static, lengths)
         with torch.no_grad(), full_precision(problem.x.device):
             flows = backend_flows(self.backend, problem, layout)
-        audit(flows.ledger, flows.h.shape[-1], torch.finfo(problem.x.dtype).eps)
+        audit(flows.ledger, flows.h.shape[-1], problem.x.dtype)
         return flows
 
     def _arrange(

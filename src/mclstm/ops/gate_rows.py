@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from mclstm.ops.normalise import bounded, fallback_rows, normalise, sigmoid, sigmoid_floor
+from mclstm.ops.normalise import SATURATED, bounded, fallback_rows, logit_limit, normalise, sigmoid
 from mclstm.ops.problem import Form, Problem, Weights
 
 __all__ = ["Shares", "Stacked", "collected", "shared_out", "shares", "stack", "write_logit_gradients"]
@@ -84,6 +84,9 @@ class Shares(NamedTuple):
     n: Tensor  # (E, B, N), 1 for a dead row
     dead: Tensor | None  # (E, B, N) bool, rows without a positive entry (ReLU only), replaced by `fallback`
     fallback: Tensor  # (N, K)
+    cut: Tensor | None = (
+        None  # (E, B, N) bool, rows whose largest logit `bounded` cut off (not ReLU): no slope
+    )
 
 
 def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> Shares:
@@ -94,19 +97,20 @@ def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> 
     if kind in ABLATED:
         A = sigmoid(logits) if kind == "plain" else logits if mask is None else logits.masked_fill(~mask, 0.0)
         return Shares(A, A.new_ones(A.shape[:-1]), None, fallback)
+    limit = logit_limit(logits.dtype)
     if torch.is_grad_enabled() or kind == "sigmoid":  # its slope needs the logits
         logits = logsigmoid(bounded(logits)) if kind == "sigmoid" else bounded(logits)
     else:
-        limit = torch.finfo(logits.dtype).max ** 0.25
         logits.clamp_(0.0 if kind == "relu" else -limit, limit)
     if mask is not None:
         logits.masked_fill_(~mask, 0.0 if kind == "relu" else -torch.inf)
     if kind != "relu":
-        A = logits.sub_(logits.detach().amax(dim=-1, keepdim=True)).exp_()
-        return Shares(A, A.sum(dim=-1), None, fallback)
+        top = logits.detach().amax(dim=-1, keepdim=True)
+        A = logits.sub_(top).exp_()
+        return Shares(A, A.sum(dim=-1), None, fallback, top.squeeze(-1).abs() >= limit)
     A = logits.relu_() if torch.is_grad_enabled() else logits
     n = A.sum(dim=-1)
-    dead = n <= 0
+    dead = n < torch.finfo(n.dtype).tiny
     return Shares(A, n.masked_fill(dead, 1.0), dead, fallback)
 
 
@@ -135,16 +139,18 @@ def write_logit_gradients(
     if kind in ABLATED:
         torch.mul(u.unsqueeze(-1), g.unsqueeze(-2), out=out)
         if kind == "plain":
-            out.mul_(rows.A * (1.0 - rows.A) * (logits >= sigmoid_floor(logits.dtype)))
+            out.mul_(rows.A * (1.0 - rows.A) * (logits.abs() <= SATURATED))
         elif mask is not None:
             out.masked_fill_(~mask, 0.0)
         return
     w = u / rows.n
-    w = w if rows.dead is None else w.masked_fill(rows.dead, 0.0)
+    for flat in (rows.dead, rows.cut):
+        w = w if flat is None else w.masked_fill(flat, 0.0)
     torch.sub(g.unsqueeze(-2), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
     if kind == "relu":
-        torch.ops.aten.threshold_backward.grad_input(out, rows.A, 0.0, grad_input=out)
+        limit = logit_limit(out.dtype)
+        torch.ops.aten.hardtanh_backward.grad_input(out, rows.A, 0.0, limit, grad_input=out)
     else:
         out.mul_(rows.A)
     if kind == "sigmoid":
-        out.mul_(sigmoid(-logits))
+        out.mul_(sigmoid(-logits) * (logits <= SATURATED))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from mclstm.errors import ConservationError
 
-__all__ = ["Ledger", "audit", "ledger"]
+__all__ = ["Ledger", "audit", "ledger", "promised"]
 
 
 class Ledger(NamedTuple):
@@ -52,16 +52,29 @@ def _total(mass: Tensor) -> Tensor:
     return mass.detach().to(device="cpu", dtype=torch.float64).sum(dim=-1)
 
 
-def audit(book: Ledger, cells: int, eps: float) -> None:
-    """Refuse a ledger that does not close within 4 eps (t + K), the bound of rounding.
+def promised(book: Ledger, cells: int, dtype: torch.dtype) -> Tensor:
+    """How much may be missing: rounding, and what is too small for the dtype; (T, B), led by E with members.
+
+        4 eps (t + K) turnover + tiny (t + K)        tiny: the smallest normal number of the dtype
+
+    >>> book = ledger(torch.ones(1, 1, 1), torch.zeros(1, 1, 1), torch.tensor([0.0, 1.0]).view(2, 1, 1))
+    >>> promised(book, cells=1, dtype=torch.float64).item() == 8 * torch.finfo(torch.float64).eps
+    True
+    """
+    limits = torch.finfo(dtype)
+    steps = torch.arange(1, book.residual.shape[-2] + 1, dtype=torch.float64).unsqueeze(-1)
+    return (steps + cells) * (4.0 * limits.eps * book.turnover + limits.tiny)
+
+
+def audit(book: Ledger, cells: int, dtype: torch.dtype) -> None:
+    """Refuse a ledger in which more is missing than `promised`.
 
     >>> nothing, out = torch.zeros(1, 1, 1), torch.ones(1, 1, 1)
-    >>> audit(ledger(nothing, out, torch.zeros(2, 1, 1)), cells=1, eps=1e-7)
+    >>> audit(ledger(nothing, out, torch.zeros(2, 1, 1)), cells=1, dtype=torch.float32)
     Traceback (most recent call last):
     mclstm.errors.ConservationError: Mass is not conserved: sample 0, step 0: ...
     """
-    steps = torch.arange(1, book.residual.shape[-2] + 1, dtype=torch.float64).unsqueeze(-1)
-    bound = 4.0 * eps * (steps + cells) * book.turnover
+    bound = promised(book, cells, dtype)
     broken = (~(book.residual.abs() <= bound)).nonzero()
     if len(broken) == 0:
         return

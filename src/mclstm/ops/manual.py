@@ -5,8 +5,9 @@ R is never normalised. With A = act(logits) and n_k = sum_j A_kj, the share of r
     m_j = sum_k (u_k / n_k) A_kj        u = [x, c], as many rows as mass inputs and cells
 
 costs M + K divisions, not K². Only h and c are kept for the backward pass, which computes the gates again;
-m is h + c. With g = dL/dm and q_k = dL/du_k
+m is h + c. With the outlets' o = σ(z_o), which leaves, and σ(-z_o), which stays, g = dL/dm and q_k = dL/du_k
 
+    g = o dL/dh + σ(-z_o) dL/dc'        dL/dz_o = m o σ(-z_o) (dL/dh - dL/dc')
     q_k = sum_j A_kj g_j / n_k          dL/dA_kj = (u_k / n_k) (g_j - q_k)
 
 The rows of ablations are not normalised: n_k = 1, and dL/dA_kj = u_k g_j. If outflow is not taken from the
@@ -21,9 +22,10 @@ from torch import Tensor
 
 from mclstm.ops import reference
 from mclstm.ops.gate_rows import Shares, Stacked, collected, shared_out, shares, stack, write_logit_gradients
-from mclstm.ops.normalise import fallback_rows, outer_logits, sigmoid, sigmoid_floor
+from mclstm.ops.normalise import SATURATED, bounded, fallback_rows, logit_limit, outer_logits, sigmoid
 from mclstm.ops.problem import Form, Problem
-from mclstm.ops.reference import EMPTY_BATCH, normalised_state
+from mclstm.ops.reference import EMPTY, EMPTY_BATCH, normalised_state
+from mclstm.ops.settle import settled
 
 __all__ = ["backward", "forward", "rerun_gradients", "sequence"]
 
@@ -34,8 +36,7 @@ def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
         total = c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH
         return (dz - (dz * (c / total)).sum(dim=(-2, -1), keepdim=True) * c.sign()) / total
     total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
-    limits = torch.finfo(c.dtype)
-    stored = total > limits.tiny / limits.eps
+    stored = total > EMPTY
     total = torch.where(stored, total, 1.0)
     inner = (dz * (c / total)).sum(dim=-1, keepdim=True)
     return (dz - torch.where(stored, inner, 0.0) * (c.sign() if form.negative_cells else 1.0)) / total
@@ -90,6 +91,10 @@ class Recurrence:
             return shared_out(c, self.cell_shares(self.cell_logits(logits)))
         return c if self.stacked.fixed is None else c @ self.stacked.fixed
 
+    def parted(self, m: Tensor, z_o: Tensor) -> tuple[Tensor, Tensor]:
+        """What leaves and what stays of m: m, z_o (E, B, K) -> (E, B, K) twice."""
+        return sigmoid(z_o) * m, sigmoid(-z_o) * m if self.leaves else m
+
 
 def forward(stacked: Stacked) -> tuple[Tensor, Tensor]:
     """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K), in plain differentiable operations."""
@@ -97,10 +102,11 @@ def forward(stacked: Stacked) -> tuple[Tensor, Tensor]:
     outflows, stores = [], [stacked.c0]
     for t, x in enumerate(stacked.x.unbind(1)):
         c = stores[-1]
-        i, r, o = run.logits(run.features(t, c))
+        i, r, z_o = run.logits(run.features(t, c))
         m = run.redistributed(c, r) + shared_out(x, run.input_shares(i))
-        h = sigmoid(o.squeeze(2)) * m
-        after = m - h if run.leaves else m
+        h, after = run.parted(m, z_o.squeeze(2))
+        if not stacked.form.not_conserving:
+            h, after = settled(torch.cat([x, c], dim=-1), h, after)
         if stacked.valid is not None:
             moves = stacked.valid[t].unsqueeze(-1)
             h, after = torch.where(moves, h, 0.0), torch.where(moves, after, c)
@@ -125,17 +131,21 @@ class Adjoint:
         """One step back: c before the step, m in it, dh, dc (E, B, K) -> dL/dc (E, B, K)."""
         run, x = self.run, self.stacked.x[:, t]
         z = run.features(t, c)
-        i, r, o_logits = run.logits(z)
+        i, r, z_o = run.logits(z)
         di, dr, do = self.dlogits.split_with_sizes(self.stacked.sizes, dim=2)
-        o = sigmoid(o_logits.squeeze(2))
-        g = dh * o + (dc * (1.0 - o) if run.leaves else dc)
-        falls = o_logits.squeeze(2) >= sigmoid_floor(o.dtype)
-        do.squeeze(2).copy_(m * (dh - dc if run.leaves else dh) * o * (1.0 - o) * falls)
+        g = self.outlets(z_o.squeeze(2), m, dh, dc, do.squeeze(2))
         rows = run.input_shares(i)
         q_x = collected(g, rows)
         write_logit_gradients(di, x, g, q_x, rows, i, run.input_kind, None)
         q_c = self.redistribution(c, g, r, dr)
         return q_c + self.features(t, c, z, q_x)
+
+    def outlets(self, z_o: Tensor, m: Tensor, dh: Tensor, dc: Tensor, out: Tensor) -> Tensor:
+        """dL/dm, and the gradient of the output gate's logits in `out`: all (E, B, K)."""
+        leaves = self.run.leaves
+        o, stays = sigmoid(z_o), sigmoid(-z_o)
+        out.copy_(m * (dh - dc if leaves else dh) * o * stays * (z_o.abs() <= SATURATED))
+        return dh * o + (dc * stays if leaves else dc)
 
     def redistribution(self, c: Tensor, g: Tensor, logits: Tensor, dlogits: Tensor) -> Tensor:
         """Back through c R: c, g (E, B, K) · logits, dlogits (E, B, K or 2 or 0, K) -> dL/dc (E, B, K)."""
@@ -159,10 +169,11 @@ class Adjoint:
         """Back through u_k v_j B_kj: pair, dpair (E, B, 2, K) · dfull (E, B, K, K)."""
         assert self.stacked.fixed is not None
         assert self.dfixed is not None
-        u, v = pair.unbind(dim=2)
+        u, v = bounded(pair).unbind(dim=2)
         weighted = dfull * self.stacked.fixed.unsqueeze(1)
         dpair[:, :, 0] = torch.matmul(weighted, v.unsqueeze(-1)).squeeze(-1)
         dpair[:, :, 1] = torch.matmul(u.unsqueeze(-2), weighted).squeeze(-2)
+        dpair.masked_fill_(pair.abs() > logit_limit(pair.dtype), 0.0)  # `bounded` cut it off
         self.dfixed += (dfull * u.unsqueeze(-1) * v.unsqueeze(-2)).sum(dim=1)
 
     def features(self, t: int, c: Tensor, z: Tensor, q_x: Tensor) -> Tensor:

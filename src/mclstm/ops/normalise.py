@@ -12,6 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+SATURATED = (
+    80.0  # the logit beyond which a logistic gate is constant; the same in both dtypes, as a store shows it
+)
+
 
 def bounded(z: Tensor) -> Tensor:
     """Logits limited so that sums and products of a few of them stay finite: |z| <= max ** (1/4), about 4e9.
@@ -23,8 +27,13 @@ def bounded(z: Tensor) -> Tensor:
     >>> bounded(torch.tensor([1.0, -torch.inf])).tolist()
     [1.0, -4294967296.0]
     """
-    limit = torch.finfo(z.dtype).max ** 0.25
+    limit = logit_limit(z.dtype)
     return z.clamp(-limit, limit)
+
+
+def logit_limit(dtype: torch.dtype) -> float:
+    """The size at which `bounded` cuts logits off: their gradient is zero beyond it."""
+    return float(torch.finfo(dtype).max ** 0.25)
 
 
 def softmax_rows(z: Tensor, fallback: Tensor, mask: Tensor | None) -> Tensor:
@@ -41,7 +50,7 @@ def relu_rows(z: Tensor, fallback: Tensor, mask: Tensor | None) -> Tensor:
     """max(z_j, 0) / sum_n max(z_n, 0), and `fallback` for a row with no positive entry."""
     positive = torch.relu(z if mask is None else z.masked_fill(~mask, 0.0))
     total = positive.sum(dim=-1, keepdim=True)
-    alive = total > 0
+    alive = total >= torch.finfo(z.dtype).tiny  # a quotient by less would overflow
     return torch.where(alive, positive / torch.where(alive, total, 1.0), fallback)
 
 
@@ -77,12 +86,7 @@ def sigmoid(z: Tensor) -> Tensor:
     >>> sigmoid(torch.tensor([0.0, -1e30, 1e30])).round(decimals=3).tolist()
     [0.5, 0.0, 1.0]
     """
-    return 1.0 / (1.0 + torch.exp(-z.clamp(min=sigmoid_floor(z.dtype))))
-
-
-def sigmoid_floor(dtype: torch.dtype) -> float:
-    """The logit below which `sigmoid` is constant."""
-    return -80.0 if dtype == torch.float32 else -700.0
+    return 1.0 / (1.0 + torch.exp(-z.clamp(-SATURATED, SATURATED)))
 
 
 def outer_logits(u: Tensor, v: Tensor, B_r: Tensor) -> Tensor:

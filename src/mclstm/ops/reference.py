@@ -3,7 +3,10 @@
 Row convention: states are rows, new = c R, and the rows of R and i sum to one (the paper writes columns).
 With several mass inputs the step is
 
-    m = c R + x i,    h = o * m,    c' = m - h
+    m = c R + x i,    h = σ(z_o) m,    c' = σ(-z_o) m
+
+with z_o the logits of the output gate. The paper's c' = m - h cancels where an outlet is nearly open, and gates that
+see c / |c| would see rounding. What the rounding of a step loses is given back by `settled`.
 
 The result of a sample does not depend on its batch, to the last bit. That is why products are written as
 column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
@@ -17,9 +20,13 @@ from torch import Tensor
 
 from mclstm.ops.normalise import fallback_rows, normalise, outer_logits, sigmoid
 from mclstm.ops.problem import Form, Problem, Weights
+from mclstm.ops.settle import settled
 
-__all__ = ["Step", "column_major", "normalised_state", "sequence", "step", "steps"]
+__all__ = ["EMPTY", "Step", "column_major", "normalised_state", "sequence", "step", "steps"]
 
+# Stores below this count as empty, because the gradient of c / |c| would overflow in float32. The same in both
+# dtypes: float32 is then an approximation of float64, and not another model.
+EMPTY = torch.finfo(torch.float32).tiny / torch.finfo(torch.float32).eps
 EMPTY_BATCH = 1e-5  # what the published code adds to the sum it divides by
 
 
@@ -34,15 +41,11 @@ class Step(NamedTuple):
 
 
 def normalised_state(c: Tensor, form: Form) -> Tensor:
-    """c / |c|_1 per sample, and c itself where the sample's stores are empty: c, result (B, K).
-
-    Stores below `tiny / eps` count as empty, because the gradient of the quotient would overflow.
-    """
+    """c / |c|_1 per sample, and c itself where the sample's stores are empty: c, result (B, K)."""
     if form.state_norm == "batch":  # as the published hydrology code does: couples the samples of a batch
         return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
     total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
-    limits = torch.finfo(c.dtype)
-    return c / torch.where(total > limits.tiny / limits.eps, total, 1.0)
+    return c / torch.where(total > EMPTY, total, 1.0)
 
 
 def features(x: Tensor, a: Tensor, c: Tensor, form: Form) -> Tensor:
@@ -97,17 +100,21 @@ def redistribution_logits(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: W
 
 
 def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
-    """One step: m = c R + x i, h = o m, c' = m - h, with weights prepared by `column_major`.
+    """One step: m = c R + x i, h = σ(z_o) m, c' = σ(-z_o) m, with weights prepared by `column_major`.
 
     x: (B, M) · a: (B, A), static inputs behind the auxiliary ones · c: (B, K)
     """
     z = features(x, a, c, form)
     i = input_gate(affine(z, weights.W_i, weights.b_i), form)
-    o = sigmoid(affine(z, weights.W_o, weights.b_o))
+    z_o = affine(z, weights.W_o, weights.b_o)
+    o = sigmoid(z_o)
     R = redistribution(z, x, a, c, weights, form)
     m = (c.unsqueeze(-1) * R).sum(dim=-2) + (x.unsqueeze(-1) * i).sum(dim=-2)
-    h = o * m
-    return Step(i, o, R, h, m if "output" in form.not_conserving else m - h)
+    if "output" in form.not_conserving:
+        return Step(i, o, R, o * m, m)
+    h, after = o * m, sigmoid(-z_o) * m
+    h, after = (h, after) if form.not_conserving else settled(torch.cat([x, c], dim=-1), h, after)
+    return Step(i, o, R, h, after)
 
 
 def column_major(weights: Weights) -> Weights:

@@ -55,11 +55,12 @@ class Buffer {  // zeroed, aligned to whole vectors
     T *data_;
 };
 
-// Denormals cost a hundred cycles each and do not change any sum: they are flushed here, and the caller's mode is restored after.
+// Denormals cost a hundred cycles each and do not change sums of larger numbers: they are flushed where the caller asks for it, and
+// kept elsewhere. The mode of before is restored after.
 class FlushDenormals {
    public:
 #if defined(__x86_64__)
-    FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }
+    explicit FlushDenormals(bool flush = true) : before_(_mm_getcsr()) { _mm_setcsr(flush ? before_ | 0x8040u : before_ & ~0x8040u); }
     ~FlushDenormals() { _mm_setcsr(before_); }
 
    private:
@@ -93,13 +94,13 @@ struct Exp;
 template <>
 struct Exp<float> {
     static constexpr int degree = 7, shift = 23;
-    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f, sigmoid_floor = -80.0f, logit_limit = 4294967296.0f;
+    static constexpr float low = -87.3f, high = 88.0f, round = 12582912.0f, logit_limit = 4294967296.0f;
     static constexpr float ln2_high = 0.693359375f, ln2_rest = -2.12194440e-4f;
 };
 template <>
 struct Exp<double> {
     static constexpr int degree = 13, shift = 52;
-    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0, sigmoid_floor = -700.0, logit_limit = 0x1p256;
+    static constexpr double low = -708.3, high = 709.0, round = 6755399441055744.0, logit_limit = 0x1p256;
     static constexpr double ln2_high = 0.693147180369123816490, ln2_rest = 1.90821492927058770002e-10;
 };
 
@@ -122,10 +123,30 @@ ALWAYS typename Lanes<T>::Vec exp_of(typename Lanes<T>::Vec x) {
     return (Vec)((Bits)p + ((Bits)rounded << E::shift));
 }
 
-// The floor is that of ops/normalise.py: a gate that saturates there has the same value everywhere.
+constexpr int SATURATED = 80;  // where logistic gates stop changing, as in ops/normalise.py: they have the same value everywhere
+
 template <class T>
 ALWAYS typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
-    return T(1) / (T(1) + exp_of<T>(-at_least<T>(z, Exp<T>::sigmoid_floor)));
+    return T(1) / (T(1) + exp_of<T>(-at_least<T>(z, T(-SATURATED))));
+}
+
+// An outlet: the share of its mass that leaves and the share that stays. The second is no difference, so that a store keeps its digits
+// where nearly all of it leaves.
+template <class T>
+struct Outlet {
+    typename Lanes<T>::Vec leaves, stays;
+    ALWAYS explicit Outlet(typename Lanes<T>::Vec z) {
+        const typename Lanes<T>::Vec e = exp_of<T>(-at_most<T>(at_least<T>(z, T(-SATURATED)), T(SATURATED)));
+        leaves = T(1) / (T(1) + e);
+        stays = e * leaves;
+    }
+};
+
+// The slope of a logistic gate with these two shares; zero where it is saturated.
+template <class T>
+ALWAYS typename Lanes<T>::Vec slope_of(typename Lanes<T>::Vec leaves, typename Lanes<T>::Vec stays) {
+    const typename Lanes<T>::Vec slope = leaves * stays;
+    return slope < T(1.9e-35) ? typename Lanes<T>::Vec{} : slope;  // exp(-80) is 1.8e-35; NaN stays NaN
 }
 
 // Logits limited so that their sums stay finite, as `bounded` in ops/normalise.py; NaN stays NaN.

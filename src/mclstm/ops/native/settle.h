@@ -1,11 +1,9 @@
-// Corrects the rounding error of a step's mass balance, so that thousands of steps close as well as one.
-//
-// A store that hardly changes is rounded the same way at every step, and these errors add up. The difference between the mass before
-// and after a step, computed by a compensated sum, is added to the smallest cell that is large compared with it. Adding to a small cell
-// rounds away less; but a cell that is not large compared with the difference would change by more than its own rounding.
+// Gives back what the rounding of a step lost, as ops/settle.py does: the mass before a step is compared with the mass after it by a
+// compensated sum, and the difference goes to cells and outflows in portions of a few epsilons of each.
 
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "call.h"
@@ -13,38 +11,68 @@
 
 namespace {
 
-constexpr int LARGE = 1 << 12;  // times the correction: a cell changes by at most 1/4096 of itself
-
-// Not with a mask or the identity: the correction could move mass between cells that must not exchange any.
-inline bool settles(const Call &call) { return conserves(call) && call.form != IDENTITY && !call.mask; }
-
-// sum + value, and the rounding error of the sum (Knuth's two-sum).
-template <class T>
-ALWAYS void add_exactly(typename Lanes<T>::Vec value, typename Lanes<T>::Vec &sum, typename Lanes<T>::Vec &lost) {
-    const auto after = sum + value, added = after - sum;
-    lost += (sum - (after - added)) + (value - added);
-    sum = after;
-}
-
-// One vector of samples, rows W vectors apart: `before` inflow and storage before the step, `out` outflow, `cell` storage after.
+// The books of one step, for a block of samples; rows lie W vectors apart.
 template <class T, int W>
-void settle(const typename Lanes<T>::Vec *before, Index rows, const typename Lanes<T>::Vec *out, typename Lanes<T>::Vec live,
-            typename Lanes<T>::Vec *cell, Index K) {
+class Books {
     typedef typename Lanes<T>::Vec Vec;
-    Vec sum{}, lost{}, best = Vec{} + std::numeric_limits<T>::max();
-    for (Index k = 0; k < rows; ++k) add_exactly<T>(before[k * W], sum, lost);
-    for (Index k = 0; k < K; ++k) add_exactly<T>(-out[k * W], sum, lost), add_exactly<T>(-cell[k * W], sum, lost);
-    Vec rest = live != T(0) ? sum + lost : Vec{};
-    const Vec least = magnitude<T>(rest) * T(LARGE);
-    for (Index k = 0; k < K; ++k) {
-        const Vec held = magnitude<T>(cell[k * W]);
-        best = (held >= least) & (held < best) ? held : best;
+
+   public:
+    void add(const Vec *rows, Index count) { enter<1>(rows, count); }
+
+    // What is missing is given to the cells and then to the outflows, where a sample is `live`.
+    void settle(Vec *out, Vec *cell, Index K, const Vec *live) {
+        enter<-1>(out, K);
+        enter<-1>(cell, K);
+        for (int w = 0; w < W; ++w) sum_[w] = live[w] != T(0) ? sum_[w] + lost_[w] : Vec{};
+        give(cell, K);
+        give(out, K);
     }
-    for (Index k = 0; k < K; ++k) {
-        const auto here = magnitude<T>(cell[k * W]) == best;
-        cell[k * W] += here ? rest : Vec{};
-        rest = here ? Vec{} : rest;
+
+   private:
+    Vec sum_[W] = {}, lost_[W] = {};
+
+    template <int SIGN>
+    void enter(const Vec *rows, Index count) {
+        for (Index k = 0; k < count; ++k)
+#pragma GCC unroll 4
+            for (int w = 0; w < W; ++w) {  // Knuth's two-sum
+                const Vec value = SIGN > 0 ? rows[k * W + w] : -rows[k * W + w], after = sum_[w] + value, added = after - sum_[w];
+                lost_[w] += (sum_[w] - (after - added)) + (value - added);
+                sum_[w] = after;
+            }
     }
+
+    // An amount takes four epsilons of itself at most, so that its sign stays; what that rounds away remains to be given.
+    void give(Vec *rows, Index count) {
+        const T portion = 4 * std::numeric_limits<T>::epsilon();
+        for (Index k = 0; k < count; ++k)
+#pragma GCC unroll 4
+            for (int w = 0; w < W; ++w) {
+                const Vec amount = rows[k * W + w], most = magnitude<T>(amount) * portion;
+                const Vec below = sum_[w] < most ? sum_[w] : most, part = below > -most ? below : -most, after = amount + part;
+                sum_[w] -= after - amount;
+                rows[k * W + w] = after;
+            }
+    }
+};
+
+// Whether numbers below the smallest normal one may be flushed to zero: a step flushes at most K (K + M + 3) products, which is less
+// than its rounding if the mass of every sample is large from the start. Samples without any mass lose nothing.
+template <class T>
+bool flushable(const Call &p, Index member, Index first, Index count) {
+    const T least = T(p.K * (p.K + p.M + 3)) * std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    const auto total = [&](const View &view, Index t, Index n, Index width) {
+        const Place<T> at(view, member, t, n);
+        T sum = 0;
+        for (Index k = 0; k < width; ++k) sum += std::abs(at.data[k * at.entry]);
+        return sum;
+    };
+    for (Index n = first; n < first + count; ++n) {
+        T mass = total(p.c0, 0, n, p.K);
+        for (Index t = 0; t < p.T && !(mass > 0); ++t) mass = p.M ? total(p.x, t, n, p.M) : T(0);
+        if (mass > 0 && mass < least) return false;
+    }
+    return true;
 }
 
 }  // namespace

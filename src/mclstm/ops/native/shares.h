@@ -18,6 +18,7 @@ template <class T, int W>
 struct Sums {
     typename Lanes<T>::Vec inverse[W] = {};  // 1 / n, and 0 for a row without a positive entry
     typename Lanes<T>::Vec flat[W] = {};     // dA/dlogit = A (1 - flat A), but [A > 0] for ReLU
+    typename Lanes<T>::Vec top[W] = {};      // the largest logit (not for ReLU)
     const uint8_t *allowed = nullptr;        // which cells may receive mass, or null; for ablations only
 };
 
@@ -37,6 +38,7 @@ inline void exponential(typename Lanes<T>::Vec *A, Index count, Index K, Index k
                 top[w] = logit > top[w] ? logit : top[w];
             }
         for (int w = 0; w < W; ++w) {
+            by[row].top[w] = top[w];
             const auto deep = top[w] < T(-40);  // where the logistic function equals exp, to the last bit
             by[row].flat[w] = kind == SIGMOID ? (deep ? Vec{} : Vec{} + T(1)) : Vec{};
             if (kind == SIGMOID) some_deep |= any(deep), top[w] = deep ? top[w] : Vec{};
@@ -70,12 +72,20 @@ inline void unnormalised(typename Lanes<T>::Vec *A, Index count, Index K, Index 
     }
 }
 
-// Slope of the logistic function where its value is `share`: zero at its floor, as in ops/gate_rows.py.
-template <class T>
-inline typename Lanes<T>::Vec logistic_slope(typename Lanes<T>::Vec share) {
+// The sum of a row, after its ReLU if it is to have one. Several sums at a time round less than one, and do not wait for each other.
+template <class T, int W, bool POSITIVE>
+ALWAYS void sum_of(typename Lanes<T>::Vec *row, Index K, typename Lanes<T>::Vec *sum) {
     typedef typename Lanes<T>::Vec Vec;
-    const Vec least = sigmoid_of<T>(Vec{} + Exp<T>::sigmoid_floor);
-    return share <= least ? Vec{} : share * (T(1) - share);  // NaN stays NaN
+    constexpr Index PARTS = 4 / W * W;
+    const Index count = K * W, whole = count / PARTS * PARTS;
+    Vec part[PARTS] = {};
+    const auto entry = [&](Index j) { return POSITIVE ? row[j] = bounded<T>(row[j], T(0)) : row[j]; };
+    for (Index j = 0; j < whole; j += PARTS)
+#pragma GCC unroll 4
+        for (Index n = 0; n < PARTS; ++n) part[n] += entry(j + n);
+    for (Index j = whole; j < count; ++j) part[j % W] += entry(j);
+#pragma GCC unroll 4
+    for (Index n = 0; n < PARTS; ++n) sum[n % W] += part[n];
 }
 
 // The logits of `count` rows in A -> shares in A, not normalised; `allowed` (count, K) says which cells may receive mass, or is null.
@@ -91,13 +101,9 @@ inline void shares(typename Lanes<T>::Vec *A, Index count, Index K, Index kind, 
         for (int w = 0; w < W && !allowed[j]; ++w) A[j * W + w] = Vec{};
     for (Index row = 0; row < count; ++row) {
         Vec *at = A + row * K * W, sum[W] = {};
-        if (kind == RELU)
-            for (Index j = 0; j < K * W; j += W)
-                for (int w = 0; w < W; ++w) sum[w] += at[j + w] = bounded<T>(at[j + w], T(0));
-        else
-            for (Index j = 0; j < K * W; j += W)
-                for (int w = 0; w < W; ++w) sum[w] += at[j + w];
-        for (int w = 0; w < W; ++w) by[row].inverse[w] = sum[w] <= T(0) ? Vec{} : T(1) / sum[w];
+        kind == RELU ? sum_of<T, W, true>(at, K, sum) : sum_of<T, W, false>(at, K, sum);
+        for (int w = 0; w < W; ++w)  // 1 / sum would overflow for less
+            by[row].inverse[w] = sum[w] < std::numeric_limits<T>::min() ? Vec{} : T(1) / sum[w];
     }
 }
 
@@ -137,16 +143,20 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
             for (Index j = 0; j < K; ++j)
                 for (int w = 0; w < W; ++w) {
                     const Vec share = A[j * W + w], open = Vec{} + T(!by->allowed || by->allowed[j]);
-                    A[j * W + w] = (kind == LOGISTIC ? logistic_slope<T>(share) : open) * u[w] * g[j * W + w];
+                    A[j * W + w] = (kind == LOGISTIC ? slope_of<T>(share, T(1) - share) : open) * u[w] * g[j * W + w];
                 }
         } else if (kind == RELU) {
             for (Index j = 0; j < K * W; j += W)
-                for (int w = 0; w < W; ++w) A[j + w] = A[j + w] > T(0) ? part[w] * (g[j + w] - sum[w]) : Vec{};
+                for (int w = 0; w < W; ++w) A[j + w] = (A[j + w] > T(0)) & (A[j + w] < Exp<T>::logit_limit) ? part[w] * (g[j + w] - sum[w]) : Vec{};
         } else {
+            for (int w = 0; w < W; ++w) {  // no slope where the largest logit is cut off: the others are zero
+                const auto cut = (by->top[w] >= Exp<T>::logit_limit) | (by->top[w] <= -Exp<T>::logit_limit);
+                part[w] = cut ? Vec{} : u[w];
+            }
             for (Index j = 0; j < K * W; j += W)
                 for (int w = 0; w < W; ++w) {
                     const Vec share = A[j + w];
-                    A[j + w] = share * by->inverse[w] * (T(1) - by->flat[w] * share) * (u[w] * (g[j + w] - sum[w]));
+                    A[j + w] = share * by->inverse[w] * (T(1) - by->flat[w] * share) * (part[w] * (g[j + w] - sum[w]));
                 }
         }
     }
@@ -213,11 +223,8 @@ class Fixed {
     }
 };
 
-// Stores this small count as empty and are not normalised, because the gradient would overflow.
-template <class T>
-constexpr T empty() {
-    return std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-}
+// Stores this small count as empty and are not normalised, as in ops/reference.py: the same number for both types.
+constexpr float EMPTY = std::numeric_limits<float>::min() / std::numeric_limits<float>::epsilon();
 
 template <class T>
 inline typename Lanes<T>::Vec magnitude(typename Lanes<T>::Vec v) {
@@ -229,7 +236,7 @@ template <class T, int W>
 inline void state_back(const typename Lanes<T>::Vec *c, const typename Lanes<T>::Vec *state, const typename Lanes<T>::Vec *down,
                        typename Lanes<T>::Vec sum, typename Lanes<T>::Vec here, Index K, bool is_signed, typename Lanes<T>::Vec *to) {
     typedef typename Lanes<T>::Vec Vec;
-    const auto stored = sum > empty<T>();
+    const auto stored = sum > T(EMPTY);
     const Vec by = here / (stored ? sum : Vec{} + T(1));
     Vec inner{};
     for (Index k = 0; k < K; ++k) inner += down[k * W] * state[k * W];

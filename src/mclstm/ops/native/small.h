@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "product.h"
+#include "settle.h"
 #include "shares.h"
 
 namespace {
@@ -37,10 +38,11 @@ class Small {
     }
 
     void forward(Index member) {
-        FlushDenormals flush;
+        FlushDenormals exact(false);
         begin_member(member);
         for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
             begin_tile();
+            FlushDenormals flush(flushable<T>(p, member_, start_, count_));
             read(p.c0, 0, K, c, K);
             write(c, K, K, p.c, 0);
             for (Index t = 0; t < p.T; ++t) step(t);
@@ -121,10 +123,7 @@ class Small {
         }
         if (p.sees_mass) std::memcpy(features + (F - M) * W, mass, size_t(M * N) * sizeof(T));
         for (int w = 0; w < W && p.sees_state; ++w) normalise_state(mass + M * W + w, features + (p.A + p.S) * W + w, w);
-        const Rows<T> rows(p, member_);
-        product<T, W, 0>(M * K, 1, F, {rows.W(0), F, 0, 1}, features, W, base.at(0), L.at(0), W);
-        if (p.form == DYNAMIC) product<T, W, 0>(K * K, 1, F, {rows.W(M), F, 0, 1}, features, W, base.at(M * K * N), L.at(M * K * N), W);
-        product<T, W, 0>(K, 1, F, {rows.W(G - 1), F, 0, 1}, features, W, base.at(outlet()), L.at(outlet()), W);
+        logits(features);
         open(K * W, L.at(outlet()), o.at(0));
         std::memset(moved, 0, size_t(K * N) * sizeof(T));
         if (p.form == STATIC) product<T, W, 1>(K, 1, K, {fixed.R, 1, 0, K}, mass + M * W, W, moved, moved, W);
@@ -133,9 +132,20 @@ class Small {
 
     Index outlet() const { return (G - 1) * K * N; }  // the position of the output gate's logits
 
-    static void open(Index count, const Vec *logits, Vec *gates) {
+    void logits(const Vec *features) {
+        const Rows<T> rows(p, member_);
+        product<T, W, 0>(M * K, 1, F, {rows.W(0), F, 0, 1}, features, W, base.at(0), L.at(0), W);
+        if (p.form == DYNAMIC) product<T, W, 0>(K * K, 1, F, {rows.W(M), F, 0, 1}, features, W, base.at(M * K * N), L.at(M * K * N), W);
+        product<T, W, 0>(K, 1, F, {rows.W(G - 1), F, 0, 1}, features, W, base.at(outlet()), L.at(outlet()), W);
+    }
+
+    // The share of every cell that leaves, and the share that stays, in the place of the logits.
+    static void open(Index count, Vec *logits, Vec *gates) {
 #pragma GCC unroll 4
-        for (Index k = 0; k < count; ++k) gates[k] = sigmoid_of<T>(logits[k]);
+        for (Index k = 0; k < count; ++k) {
+            const Outlet<T> outlet(logits[k]);
+            gates[k] = outlet.leaves, logits[k] = outlet.stays;
+        }
     }
 
     void keep_live(Vec *rows, Index width) {  // zero in padding, whatever was read there
@@ -146,7 +156,7 @@ class Small {
     void normalise_state(const Vec *mass, Vec *state, int w) {
         Vec sum{};
         for (Index k = 0; k < K; ++k) sum += p.is_signed ? magnitude<T>(mass[k * W]) : mass[k * W];
-        const Vec by = T(1) / (sum > empty<T>() ? sum : Vec{} + T(1));
+        const Vec by = T(1) / (sum > T(EMPTY) ? sum : Vec{} + T(1));
         for (Index k = 0; k < K; ++k) state[k * W] = mass[k * W] * by;
         total_[w] = sum;
     }
@@ -169,20 +179,23 @@ class Small {
             prepare(t, b);
             share(b);
             leave(m.at(b * K * N), c.at(b * K * N));
+            Books<T, W> books;
+            books.add(u.at(b * (M + K) * N), M + K);
+            books.settle(m.at(b * K * N), c.at(b * K * N), K, live.at(0));
         }
         if (p.h.data) write(m, K, K, p.h, t);
         write(c, K, K, cells_after(p, t), t + 1);
     }
 
     void leave(Vec *mass, Vec *cell) {
-        const Vec *gate = o.at(0), *here = live.at(0);
+        const Vec *gate = o.at(0), *stays = L.at(outlet()), *here = live.at(0);
         for (Index k = 0, cells = K; k < cells; ++k)
             for (int w = 0; w < W; ++w) {
                 const Index i = k * W + w;
-                const Vec after = mass[i], out = gate[i] * after;
-                mass[i] = out;
+                const Vec after = mass[i];
+                mass[i] = gate[i] * after;
                 // In padding, the first term is zero.
-                cell[i] = (after - out) + (T(1) - here[w]) * cell[i];
+                cell[i] = stays[i] * after + (T(1) - here[w]) * cell[i];
             }
     }
 
@@ -220,14 +233,14 @@ class Small {
 
     // g = dL/dm; the output gate is overwritten by the factor that turns m into the gradient of its logits.
     void worth(const Vec *down, const Vec *later) {
-        const Vec *here = live.at(0), *logit = L.at(outlet());
+        const Vec *here = live.at(0), *stays = L.at(outlet());
         Vec *gates = o.at(0), *to = g.at(0);
         for (Index k = 0, cells = K; k < cells; ++k)
             for (int w = 0; w < W; ++w) {
                 const Index i = k * W + w;
-                const Vec gate = gates[i], out = down[i], stays = later[i] * here[w];
-                to[i] = out * gate + stays * (T(1) - gate);
-                gates[i] = logit[i] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate) * (out - stays);
+                const Vec gate = gates[i], out = down[i], stored = later[i] * here[w];
+                to[i] = out * gate + stored * stays[i];
+                gates[i] = slope_of<T>(gate, stays[i]) * (out - stored);
             }
     }
 

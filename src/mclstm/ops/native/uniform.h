@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "product.h"
+#include "settle.h"
 #include "shares.h"
 
 namespace {
@@ -43,7 +44,7 @@ class Uniform {
     Uniform(const Call &call, Index first, Index last, bool backward)
         : p(call), M(call.M), K(call.K), F(call.F), first_(first), last_(last), rows_((M + 1) * K),
           blocks_(std::max<Index>(1, std::min(LARGEST, (last - first + N - 1) / N))), fixed(call), fallback((M + K) * K), base(rows_ * N),
-          z(F * N), L(rows_ * N), shared(K * N), unit(N), gates(call.T * rows_), u(blocks_ * M * N), c(blocks_ * K * N), m(blocks_ * K * N),
+          z(F * N), L(rows_ * N), shared(K * N), unit(N), gates(call.T * (rows_ + K)), u(blocks_ * M * N), c(blocks_ * K * N), m(blocks_ * K * N),
           none(K * N), dc(backward ? blocks_ * K * N : 0), dh(backward ? blocks_ * K * N : 0), g(backward ? K * N : 0), q(backward ? blocks_ * M * N : 0),
           dgates(backward ? call.T * rows_ : 0), sums(backward ? rows_ * V : 0), dW(backward ? rows_ * F * V : 0),
           db(backward ? rows_ * V : 0), dR(backward ? K * K * V : 0), by_(size_t(M)) {
@@ -52,10 +53,11 @@ class Uniform {
     }
 
     void forward(Index member) {
-        FlushDenormals flush;
+        FlushDenormals exact(false);
         begin_member(member);
         for (start_ = first_; start_ < last_; start_ += blocks_ * N) {
             begin_tile();
+            FlushDenormals flush(flushable<T>(p, member_, start_, count_));
             read(p.c0, 0, K, c);
             write(c, K, p.c, 0);
             for (Index t = 0; t < p.T; ++t) step(t);
@@ -94,8 +96,9 @@ class Uniform {
     Index first_, last_, rows_, blocks_;
     Index member_ = 0, start_ = 0, count_ = 0;
     Fixed<T> fixed;
-    // With steps in the lanes: base, z, L, shared. Without lanes: gates and dgates (T, M + 1, K). Sums, dW, db, dR have one vector for
-    // each entry, g and none belong to a block of samples, all others are [block][row][N].
+    // With steps in the lanes: base, z, L, shared. Without lanes: gates (T, M + 2, K), for inputs, what leaves and what stays, and
+    // dgates (T, M + 1, K). Sums, dW, db, dR have one vector for each entry, g and none belong to a block of samples, all others are
+    // [block][row][N].
     Buffer<T> fallback, base, z, L, shared, unit, gates, u, c, m, none, dc, dh, g, q, dgates, sums, dW, db, dR;
     std::vector<Sums<T, W>> by_;
 
@@ -122,6 +125,9 @@ class Uniform {
         for (Index t = 0; t < p.T; t += N) gates_of(t);
     }
 
+    // The gates of a step: M rows of the input gate, what leaves, what stays.
+    T *gates_at(Index t) { return gates + t * (rows_ + K); }
+
     // Features and logits of the steps from t on.
     Index logits(Index t) {
         const Index steps = std::min(N, Index(p.T) - t), last = M * K * N;
@@ -137,15 +143,16 @@ class Uniform {
     void gates_of(Index t) {
         const Index steps = logits(t);
         shares<T, W>(L.at(0), M, K, p.input_norm, nullptr, by_.data());
-        for (Index f = 0; f <= M; ++f) {
-            Vec *row = L.at(f * K * N);
+        for (Index f = 0; f < M + 2; ++f) {
+            const Vec *row = L.at(std::min(f, M) * K * N);
             shared.clear();
-            if (f < M)
-                share_out<T, W>(unit.at(0), row, &by_[size_t(f)], 1, K, p.input_norm, fallback + f * K, shared.at(0));
-            else
-                for (Index k = 0; k < K * W; ++k) shared.at(0)[k] = sigmoid_of<T>(row[k]);
+            if (f < M) share_out<T, W>(unit.at(0), row, &by_[size_t(f)], 1, K, p.input_norm, fallback + f * K, shared.at(0));
+            for (Index k = 0; k < K * W && f >= M; ++k) {
+                const Outlet<T> outlet(row[k]);
+                shared.at(0)[k] = f == M ? outlet.leaves : outlet.stays;
+            }
             for (Index n = 0; n < steps; ++n)
-                for (Index k = 0; k < K; ++k) gates[(t + n) * rows_ + f * K + k] = shared[k * N + n];
+                for (Index k = 0; k < K; ++k) gates_at(t + n)[f * K + k] = shared[k * N + n];
         }
     }
 
@@ -159,8 +166,8 @@ class Uniform {
                 for (Index k = 0; k < K; ++k) shared[k * N + n] = dgates[(t + n) * rows_ + f * K + k];
             if (f < M) share_back<T, W>(unit.at(0), row, &by_[size_t(f)], 1, K, p.input_norm, fallback + f * K, worth, value);
             for (Index k = 0; k < K * W && f == M; ++k) {
-                const Vec gate = sigmoid_of<T>(row[k]);
-                row[k] = row[k] < Exp<T>::sigmoid_floor ? Vec{} : worth[k] * gate * (T(1) - gate);
+                const Outlet<T> outlet(row[k]);
+                row[k] = worth[k] * slope_of<T>(outlet.leaves, outlet.stays);
             }
         }
         lane_products<T, W>(rows_, F, L.at(0), z.at(0), dW.at(0));
@@ -175,21 +182,25 @@ class Uniform {
             product<T, W, 1>(K, 1, K, {fixed.R, 1, 0, K}, cells, W, none.at(0), to, W);
         else
             std::memcpy(to, cells, size_t(K * N) * sizeof(T));
-        product<T, W, 1>(K, 1, M, {gates + t * rows_, 1, 0, K}, u.at(b * M * N), W, to, to, W);
+        product<T, W, 1>(K, 1, M, {gates_at(t), 1, 0, K}, u.at(b * M * N), W, to, to, W);
     }
 
     void step(Index t) {
         read(p.x, t, M, u);
-        const T *gate = gates + t * rows_ + M * K;
+        const T *leaves = gates_at(t) + M * K, *stays = leaves + K;
         for (Index b = 0; b < blocks(); ++b) {
             share(t, b);
             Vec *mass = m.at(b * K * N), *cell = c.at(b * K * N);
+            Books<T, W> books;
+            books.add(u.at(b * M * N), M);
+            books.add(cell, K);
             for (Index k = 0, cells = K; k < cells; ++k)
                 for (int w = 0; w < W; ++w) {
-                    const Vec after = mass[k * W + w], out = gate[k] * after;
-                    mass[k * W + w] = out;
-                    cell[k * W + w] = after - out;
+                    const Vec after = mass[k * W + w];
+                    mass[k * W + w] = leaves[k] * after;
+                    cell[k * W + w] = stays[k] * after;
                 }
+            books.settle(mass, cell, K, unit.at(0));
         }
         if (p.h.data) write(m, K, p.h, t);
         write(c, K, cells_after(p, t), t + 1);
@@ -210,7 +221,7 @@ class Uniform {
     }
 
     void block_back(Index t, Index b) {
-        const T *gate = gates + t * rows_;
+        const T *gate = gates_at(t);
         Vec *later = dc.at(b * K * N), *worth = g.at(0), *opened = sums.at(M * K * V);
         const Vec *mass = m.at(b * K * N), *down = dh.at(b * K * N);
         share(t, b);
@@ -219,7 +230,7 @@ class Uniform {
             for (int w = 0; w < W; ++w) {
                 const Vec gap = down[k * W + w] - later[k * W + w];
                 sum += mass[k * W + w] * gap;
-                worth[k * W + w] = later[k * W + w] + gate[M * cells + k] * gap;
+                worth[k * W + w] = gate[M * cells + k] * down[k * W + w] + gate[(M + 1) * cells + k] * later[k * W + w];
             }
             opened[k] = sum;
         }

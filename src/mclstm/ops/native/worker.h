@@ -42,10 +42,11 @@ class Worker {
     }
 
     void forward(Index member) {
-        FlushDenormals flush;
+        FlushDenormals exact(false);
         begin_member(member, false);
         for (start_ = first_; start_ < last_; start_ += size()) {
             begin_tile();
+            FlushDenormals flush(flushable<T>(p, member_, start_, count_));
             read(p.c0, 0, p.K, c);
             write(c, p.K, p.c, 0);
             for (Index t = 0; t < p.T; ++t) step(t);
@@ -182,7 +183,7 @@ class Worker {
             sum += p.is_signed ? magnitude<T>(mass[k * W]) : mass[k * W];
         }
         total.at(b * N)[w] = sum;
-        const Vec divisor = sum > empty<T>() ? sum : Vec{} + T(1);
+        const Vec divisor = sum > T(EMPTY) ? sum : Vec{} + T(1);
         for (Index k = 0; k < p.K && p.sees_state; ++k) z.at((b * F + A + k) * N)[w] = mass[k * W] / divisor;
     }
 
@@ -211,10 +212,14 @@ class Worker {
         return by;
     }
 
+    // The share of every cell that leaves, in o, and the share that stays, in the place of the logits.
     void output_gate(Index b) {
         logits(G - 1, b);
-        Vec *gate = o.at(b * p.K * N);
-        for (Index k = 0; k < p.K * W; ++k) gate[k] = sigmoid_of<T>(L.at(b * p.K * N)[k]);
+        Vec *gate = o.at(b * p.K * N), *stays = L.at(b * p.K * N);
+        for (Index k = 0; k < p.K * W; ++k) {
+            const Outlet<T> outlet(stays[k]);
+            gate[k] = outlet.leaves, stays[k] = outlet.stays;
+        }
     }
 
     // With an R that is the same at every step, m starts as c R, or c for the identity; else as zero.
@@ -234,19 +239,20 @@ class Worker {
             for (Index b = 0; b < blocks_; ++b) share(row, b);
         for (Index b = 0; b < blocks_; ++b) {
             output_gate(b);
-            Vec *mass = m.at(b * p.K * N), *gate = o.at(b * p.K * N), *cell = c.at(b * p.K * N);
+            Vec *mass = m.at(b * p.K * N), *gate = o.at(b * p.K * N), *stays = L.at(b * p.K * N), *cell = c.at(b * p.K * N);
             for (Index k = 0; k < p.K; ++k)
                 for (int w = 0; w < W; ++w) {
                     const Index at = k * W + w;
                     const Vec after = mass[at];
                     mass[at] = gate[at] * after;
                     // In padding, the first term is zero.
-                    cell[at] = (p.keeps_outflow ? after : after - mass[at]) + (T(1) - live.at(b * N)[w]) * cell[at];
+                    cell[at] = (p.keeps_outflow ? after : stays[at] * after) + (T(1) - live.at(b * N)[w]) * cell[at];
                 }
+            if (!conserves(p)) continue;
+            Books<T, W> books;
+            books.add(u.at(b * (p.M + p.K) * N), p.M + p.K);
+            books.settle(mass, cell, p.K, live.at(b * N));
         }
-        for (Index b = 0; b < blocks_ && settles(p); ++b)
-            for (int w = 0; w < W; ++w)
-                settle<T, W>(u.at(b * (p.M + p.K) * N) + w, p.M + p.K, m.at(b * p.K * N) + w, live.at(b * N)[w], c.at(b * p.K * N) + w, p.K);
         if (p.h.data) write(m, p.K, p.h, t);
         write(c, p.K, cells_after(p, t), t + 1);
     }
@@ -289,10 +295,9 @@ class Worker {
         for (Index k = 0; k < p.K; ++k)
             for (int w = 0; w < W; ++w) {
                 const Index at = b * p.K * W + k * W + w;
-                const Vec gate = o.at(0)[at], out = dh.at(0)[at], stays = dc.at(0)[at] * live.at(b * N)[w];
-                g.at(0)[at] = out * gate + (p.keeps_outflow ? stays : stays * (T(1) - gate));
-                const Vec gap = p.keeps_outflow ? out : out - stays;
-                o.at(0)[at] = L.at(0)[at] < Exp<T>::sigmoid_floor ? Vec{} : gate * (T(1) - gate) * gap;
+                const Vec gate = o.at(0)[at], stays = L.at(0)[at], out = dh.at(0)[at], later = dc.at(0)[at] * live.at(b * N)[w];
+                g.at(0)[at] = out * gate + (p.keeps_outflow ? later : later * stays);
+                o.at(0)[at] = slope_of<T>(gate, stays) * (p.keeps_outflow ? out : out - later);
             }
     }
 
@@ -314,7 +319,8 @@ class Worker {
     // From the gradients of a row's logits, in L, to the gradients of features and weights.
     void product_back(Index row) {
         Vec *sums = dbase.at(row * blocks_ * p.K * N);
-        for (Index k = 0; k < blocks_ * p.K * W; ++k) sums[k] += L.at(0)[k];
+        const Vec *down = L.at(0);
+        for (Index k = 0, count = blocks_ * p.K * W; k < count; ++k) sums[k] += down[k];
         if (single_) {
             dots_back<T>(p.K, F, Rows<T>(p, member_).W(row), L, N, dline);
             for (Index k = 0; k < p.K; ++k) late[(row * p.K + k) * N + slot_] = L[k * N];

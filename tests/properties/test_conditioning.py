@@ -1,0 +1,81 @@
+"""Rounding changes results by what it changes inputs and weights, and not by more: five hundred configurations.
+
+The gates of these layers see c / |c|, and their outlets are nearly open or nearly closed. If a store kept the
+difference m - h, the gates would see nothing but its rounding.
+
+    error <= 4 (change that rounded inputs and weights cause in float64) + 64 eps (mass)
+"""
+
+import pytest
+import torch
+
+from mclstm import MCLSTM
+from mclstm.ops.dispatch import BACKENDS
+from support.conditioning import Sensitive, draw, largest_gap, nudged, run, turnover
+
+BLOCKS, CASES = 10, 500
+EACH = [name for name in BACKENDS if name != "auto"]
+
+
+def bound(change: float, mass: float, dtype: torch.dtype) -> float:
+    return 4.0 * change + 64.0 * torch.finfo(dtype).eps * mass
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_float32_is_as_exact_as_its_inputs(block: int) -> None:
+    for seed in range(block, CASES, BLOCKS):
+        problem = draw(seed)
+        rounded = nudged(problem, torch.float32)
+        exact = run(rounded, "reference", torch.float64)
+        change = largest_gap(exact, run(problem, "reference", torch.float64))
+        allowed = bound(change, turnover(problem), torch.float32)
+        for backend in EACH:
+            together = run(rounded, backend, torch.float32)
+            assert largest_gap(together, exact) <= allowed, f"seed {seed}, {backend}"
+            alone = run(rounded, backend, torch.float32, slice(0, 1))
+            assert largest_gap(alone, [value[:, :1] for value in together]) <= allowed, (
+                f"seed {seed}, {backend}"
+            )
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_float64_does_not_depend_on_the_batch(block: int) -> None:
+    for seed in range(block, CASES, BLOCKS):
+        problem = draw(seed)
+        exact = run(problem, "reference", torch.float64)
+        change = largest_gap(exact, run(nudged(problem, torch.float64), "reference", torch.float64))
+        allowed = bound(change, turnover(problem), torch.float64)
+        for backend in EACH:
+            together = run(problem, backend, torch.float64)
+            assert largest_gap(together, exact) <= allowed, f"seed {seed}, {backend}"
+            alone = run(problem, backend, torch.float64, slice(1, 2))
+            assert largest_gap(alone, [value[:, 1:2] for value in together]) <= allowed, (
+                f"seed {seed}, {backend}"
+            )
+
+
+@pytest.mark.parametrize("backend", EACH)
+def test_a_sample_alone_equals_itself_in_a_batch(backend: str) -> None:
+    """The configuration in which the two differed by 9.5e-12 while stores were differences."""
+    for seed in range(20):
+        torch.manual_seed(seed)
+        layer = MCLSTM(
+            1, 3, 4, static_size=4, redistribution="static", input_norm="relu",
+            gates_see=("aux", "state", "mass"), dtype=torch.float64,
+        )  # fmt: skip
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                parameter.add_(torch.randn_like(parameter))
+            layer.gates.b_o.fill_(20.0)
+        x, a = torch.rand(30, 9, 1, dtype=torch.float64), torch.randn(30, 9, 3, dtype=torch.float64)
+        inputs = {
+            "x": x,
+            "a": a,
+            "static": torch.randn(9, 4, dtype=torch.float64),
+            "c0": torch.rand(9, 4).double(),
+        }
+        problem = Sensitive(layer, inputs)
+        together = run(problem, backend, torch.float64)
+        alone = run(problem, backend, torch.float64, slice(3, 4))
+        eps = torch.finfo(torch.float64).eps
+        assert largest_gap(alone, [value[:, 3:4] for value in together]) <= 64 * eps * turnover(problem)
