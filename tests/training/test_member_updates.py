@@ -130,6 +130,14 @@ def test_one_members_nan_is_its_own() -> None:
     torch.testing.assert_close(W.grad[0], torch.tensor([0.6, 0.8, 0.0]))
 
 
+def test_a_huge_gradient_of_one_member_is_clipped() -> None:
+    W = torch.ones(2, 2, requires_grad=True)
+    W.grad = torch.tensor([[3e25, 4e25], [0.3, 0.4]])
+    norms = clip_members_([W], 1.0)
+    torch.testing.assert_close(norms, torch.tensor([5e25, 0.5], dtype=torch.float64))
+    torch.testing.assert_close(W.grad, torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
+
+
 def test_what_is_no_ensemble_is_refused() -> None:
     W, b = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
     with pytest.raises(ValueError, match=r"No parameter has a gradient; call backward"):
