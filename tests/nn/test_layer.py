@@ -7,6 +7,8 @@ from torch import nn
 from mclstm import MCLSTM, ConservationError, MCLSTMCell
 from support.variants import ABLATIONS, EVERY, VARIANTS, build, inputs
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 
 def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
     x, a, static = inputs(7, 4)

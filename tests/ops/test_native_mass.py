@@ -6,7 +6,10 @@ import torch
 from mclstm import MCLSTM
 from mclstm.ops.native.build import status
 
-pytestmark = pytest.mark.skipif(not status().available, reason="needs the kernel")
+pytestmark = [
+    pytest.mark.usefixtures("each_kernel"),
+    pytest.mark.skipif(not status().available, reason="needs the kernel"),
+]
 
 DAYS = 3_650
 

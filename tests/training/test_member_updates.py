@@ -11,6 +11,8 @@ from mclstm.nn.ensemble_dim import generators
 from mclstm.ops import dispatch
 from mclstm.training.member_updates import clip_members_, frozen
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 SEEDS = [3, 1, 4]
 FORMS = {
     "arithmetic": {"redistribution": "static", "gates_see": ("aux",)},
