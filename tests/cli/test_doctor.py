@@ -13,6 +13,7 @@ from mclstm.ops.native import build
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the kernels are looked for instead of the package's own."""
+    monkeypatch.delenv(build.VARIABLE, raising=False)
     monkeypatch.setattr(build, "FOLDER", tmp_path)
     return tmp_path
 

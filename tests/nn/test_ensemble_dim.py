@@ -13,6 +13,8 @@ from mclstm.ops import dispatch
 from mclstm.ops.ledger import ledger
 from support.variants import COUPLED, VARIANTS, Hypernetwork, build, inputs, shaken
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 SEEDS = [11, 5, 7]
 BACKENDS = [name for name in dispatch.BACKENDS if name != "auto"]
 FORMS = {name: make for name, make in (VARIANTS | COUPLED).items() if name != "hypernetwork"}

@@ -7,6 +7,8 @@ from mclstm import MCLSTM, ConservationError
 from mclstm.ops import dispatch
 from support.variants import EVERY, build, inputs
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 
 @pytest.mark.parametrize("name", EVERY)
 def test_flows_rebuild_every_step(name: str) -> None:

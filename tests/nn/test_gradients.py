@@ -10,6 +10,8 @@ from torch.autograd import gradcheck, gradgradcheck
 from mclstm import MCLSTM
 from support.variants import ABLATIONS, EVERY, build, inputs
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 
 def as_function(layer: MCLSTM, names: list[str]) -> Callable[..., tuple[Tensor, ...]]:
     """The layer as a function of its inputs and parameters, so that both are checked together."""

@@ -4,8 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from mclstm import MCLSTM, ConservationError
+from mclstm import MCLSTM, ConservationError, MCLSTMCell
 from support.variants import ABLATIONS, EVERY, VARIANTS, build, inputs
+
+pytestmark = pytest.mark.usefixtures("each_kernel")
 
 
 def test_batch_first_and_unbatched_are_the_same_numbers() -> None:
@@ -136,6 +138,14 @@ def test_other_devices_get_no_cpu_tensor_mixed_in() -> None:
     )
     assert h.shape == (5, 2, 3)
     assert c.device.type == "meta"
+
+
+@pytest.mark.parametrize("kind", [MCLSTM, MCLSTMCell])
+def test_a_mask_changed_afterwards_does_not_change_the_layer(kind: type[MCLSTM | MCLSTMCell]) -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    layer = kind(1, 0, 3, mask=mask)
+    mask.fill_(False)  # a mask the constructor refuses: no cell could keep its mass
+    assert torch.equal(layer.gates.mask, torch.eye(3, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("name", ["dynamic", "static", "masked", "learned-start"])

@@ -15,12 +15,14 @@ from mclstm import MCLSTM
 from mclstm.ops import dispatch, manual
 from mclstm.ops.gate_rows import stack
 from mclstm.ops.ledger import audit, ledger, promised
-from mclstm.ops.native.build import library
+from mclstm.ops.native.build import SOURCE, file_name, library, status
 from mclstm.ops.problem import Problem
 from support.cases import draw, in_float32, run
 from support.record import keep
 from support.tolerance import assert_close
 from support.variants import ABLATIONS, VARIANTS, Hypernetwork, build, inputs
+
+pytestmark = pytest.mark.usefixtures("each_kernel")
 
 LONG = os.environ.get("MCLSTM_LONG") == "1"
 BLOCKS, CASES = 10, 2000 if LONG else 300
@@ -36,6 +38,10 @@ def _record() -> Iterator[None]:
 
 def note(name: str, ratio: float) -> None:
     worst[name] = max(ratio, worst.get(name, 0.0))
+
+
+def test_the_kernel_of_these_tests_is_the_one_in_their_names(each_kernel: str | None) -> None:
+    assert status().library == (None if each_kernel is None else file_name(SOURCE, each_kernel))
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

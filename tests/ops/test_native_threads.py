@@ -14,7 +14,10 @@ from support.cases import Case, in_float32, run
 from support.tolerance import assert_close
 from support.variants import build, inputs
 
-pytestmark = pytest.mark.skipif(library() is None, reason="the kernel is not built")
+pytestmark = [
+    pytest.mark.usefixtures("each_kernel"),
+    pytest.mark.skipif(library() is None, reason="the kernel is not built"),
+]
 
 # A problem for each way through the kernel: its options, the samples of a batch.
 ALIKE: dict[str, Any] = {"redistribution": "static", "gates_see": ("aux",), "static_size": 0}

@@ -16,7 +16,10 @@ from mclstm.ops.native.build import library
 from mclstm.ops.problem import Problem
 from support.variants import AUX, MASS, STATIC, VARIANTS, build, inputs
 
-pytestmark = pytest.mark.skipif(library() is None, reason="the kernel is not built")
+pytestmark = [
+    pytest.mark.usefixtures("each_kernel"),
+    pytest.mark.skipif(library() is None, reason="the kernel is not built"),
+]
 
 FORMS: dict[str, dict[str, Any]] = {
     "hydrology": {},

@@ -12,6 +12,8 @@ from mclstm.ops.dispatch import BACKENDS
 from mclstm.ops.settle import missing, settled
 from support.variants import ring
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 DAYS = 3_650
 EPS = torch.finfo(torch.float32).eps
 EACH = [name for name in BACKENDS if name != "auto"]

@@ -13,6 +13,8 @@ from mclstm import MCLSTM
 from mclstm.ops.dispatch import BACKENDS
 from support.conditioning import Sensitive, draw, largest_gap, nudged, run, turnover
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 BLOCKS, CASES = 10, 500
 EACH = [name for name in BACKENDS if name != "auto"]
 

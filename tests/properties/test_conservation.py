@@ -20,6 +20,8 @@ from mclstm.ops.native.build import status
 from support.record import keep
 from support.variants import Hypernetwork, shaken
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 # Work of one example, in steps times cells squared times samples: keeps a run of the suite to a minute.
 BUDGET = 4_000_000
 

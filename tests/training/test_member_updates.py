@@ -11,6 +11,8 @@ from mclstm.nn.ensemble_dim import generators
 from mclstm.ops import dispatch
 from mclstm.training.member_updates import clip_members_, frozen
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 SEEDS = [3, 1, 4]
 FORMS = {
     "arithmetic": {"redistribution": "static", "gates_see": ("aux",)},
@@ -128,6 +130,14 @@ def test_one_members_nan_is_its_own() -> None:
     assert norms[0] == 5.0
     assert norms[1].isnan()
     torch.testing.assert_close(W.grad[0], torch.tensor([0.6, 0.8, 0.0]))
+
+
+def test_a_huge_gradient_of_one_member_is_clipped() -> None:
+    W = torch.ones(2, 2, requires_grad=True)
+    W.grad = torch.tensor([[3e25, 4e25], [0.3, 0.4]])
+    norms = clip_members_([W], 1.0)
+    torch.testing.assert_close(norms, torch.tensor([5e25, 0.5], dtype=torch.float64))
+    torch.testing.assert_close(W.grad, torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
 
 
 def test_what_is_no_ensemble_is_refused() -> None:

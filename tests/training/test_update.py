@@ -1,17 +1,19 @@
-"""One update whose warm-up has no gradient: the same forward, the gradient of a state that is given."""
+"""One update: a warm-up without gradient, clipping of huge gradients, and what it says when it gives up."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from mclstm import from_config as configured
 from mclstm.config import check_config
 from mclstm.data.windows import Batch
 from mclstm.errors import ConfigError
 from mclstm.models import MODELS
-from mclstm.models.output import Moments, Sizes
+from mclstm.models.output import Moments, Output, Sizes
 from mclstm.training.update import Update, one_update, weighted_error
 from support.small_run import brook, brook_config, trained
 
@@ -76,3 +78,71 @@ def test_a_run_without_it_ends_with_other_weights_and_resumes_to_itself(tmp_path
 def test_the_scheme_last_has_no_warm_up_to_leave_out(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no warm-up in the scheme last"):
         check_config(brook_config(brook(tmp_path / "brook.csv"), scheme="last", warmup_gradient=False))
+
+
+class Steep(torch.nn.Module):
+    """y = slope w + level + flat, weights 0: the loss is (level - 1)², dloss/dw = 2 (level - 1) slope."""
+
+    def __init__(self, slope: float, level: float) -> None:
+        super().__init__()
+        self.flat, self.w = (torch.nn.Parameter(torch.zeros(1)) for _ in range(2))
+        self.slope, self.level = slope, level
+
+    def forward(self, x: Tensor, a: Tensor, static: Tensor, state: None) -> Output:
+        y = self.slope * self.w + self.level + self.flat
+        return Output(y=y.expand(*x.shape[:2], 1), state=None, penalty=y.new_zeros(()))
+
+
+def stepped(slope: float, level: float, clip: float | None) -> tuple[Steep, Update]:
+    model = Steep(slope, level)
+    return model, taken(model, clip)
+
+
+def taken(model: Steep, clip: float | None) -> Update:
+    values = batch()._replace(y=torch.ones(STEPS, 5, 1))
+    return one_update(model, torch.optim.Adam(model.parameters()), values, torch.ones(5, 1), 0.1, clip)
+
+
+@pytest.mark.parametrize("slope", [1e19, 1e25, 1e30])
+def test_a_huge_gradient_is_clipped_and_the_run_goes_on(slope: float) -> None:
+    model, update = stepped(slope, level=0.0, clip=0.5)
+    assert update.finite
+    assert update.gradient == pytest.approx(2 * slope)
+    assert model.w.grad.item() == pytest.approx(-0.5)
+    assert model.w.item() == pytest.approx(0.1)  # Adam's first step
+
+
+def test_without_a_clip_nothing_is_scaled() -> None:
+    model, update = stepped(1e15, level=0.0, clip=None)
+    assert update.finite
+    assert model.w.grad.item() == pytest.approx(-2e15)
+    assert model.flat.grad.item() == pytest.approx(-2.0)
+
+
+FAILURES = {
+    "a loss": ((1.0, 1e30, 1.0), "the loss, which is infinite"),
+    "an infinite gradient": ((1e30, -1e10, 1.0), "the gradient of w, which is infinite"),
+    "a square": ((1e25, 0.0, None), "the gradient of w, whose square is infinite in float32"),
+    "a square of a large clip": ((1e25, 0.0, 1e30), "the gradient of w, whose square is infinite in float32"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_an_update_that_is_given_up_says_what_is_wrong(name: str) -> None:
+    (slope, level, clip), expected = FAILURES[name]
+    model, update = stepped(slope, level, clip)
+    assert not update.finite
+    assert update.first_bad(batch(), "{} {}".format) == expected
+    assert model.w.item() == 0.0
+
+
+def test_nan_is_called_nan() -> None:
+    finite = Update(1.0, 1.0, None, torch.zeros(1, 1, 1))
+    assert finite.finite
+    said = finite._replace(loss=math.nan).first_bad(batch(), "{} {}".format)
+    assert said == "the loss, which is NaN"
+    model = Steep(1.0, 0.0)
+    model.w.register_hook(lambda gradient: gradient * math.nan)
+    update = taken(model, clip=1.0)
+    assert not update.finite
+    assert update.first_bad(batch(), "{} {}".format) == "the gradient of w, which is NaN"

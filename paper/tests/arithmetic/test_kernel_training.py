@@ -21,6 +21,8 @@ from mclstm_paper.seeds.training_loop import Problem, go_on
 from mclstm_paper.static_arithmetic.models import static_recipe
 from mclstm_paper.static_arithmetic.task import StaticArithmetic
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 SEEDS = [3, 4, 8]
 Make = Callable[[str, str], tuple[Problem, Recipe]]
 STATIC = [

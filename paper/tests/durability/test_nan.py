@@ -22,7 +22,8 @@ CELLS = {"name": "mclstm", "hidden_size": 3}
 # the model, the weight that is poisoned, by what, and where the first bad number then lies
 POISONS: dict[str, tuple[dict[str, Any], str, float, str]] = {
     "a gate": (CELLS, "weights.layer.gates.b_o", float("nan"), "site brook at 2001-"),
-    "the loss": ({"name": "lstm", "hidden_size": 3}, "weights.linear.weight", 1e30, "the loss"),
+    "the loss": (
+        {"name": "lstm", "hidden_size": 3}, "weights.linear.weight", 1e30, "the loss, which is infinite"),
     "a part in front": (
         CELLS | {"aux_memory": 2}, "weights.memory.lstm.bias_ih_l0", float("nan"), "what reaches the layer"),
 }  # fmt: skip

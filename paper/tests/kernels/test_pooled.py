@@ -8,7 +8,10 @@ from mclstm_paper.kernels import pooled
 from mclstm_paper.kernels.library import status
 from mclstm_paper.kernels.pooled import plain, pooled_convolution
 
-pytestmark = pytest.mark.skipif(not status().available, reason="no kernel library here")
+pytestmark = [
+    pytest.mark.usefixtures("each_kernel"),
+    pytest.mark.skipif(not status().available, reason="no kernel library here"),
+]
 
 # images, channels, height, width, outputs, kernel
 SHAPES = [

@@ -14,7 +14,10 @@ from mclstm_paper.baselines.urnn import URNN
 from mclstm_paper.kernels import recurrence
 from mclstm_paper.kernels.library import status
 
-pytestmark = pytest.mark.skipif(not status().available, reason="no kernel library here")
+pytestmark = [
+    pytest.mark.usefixtures("each_kernel"),
+    pytest.mark.skipif(not status().available, reason="no kernel library here"),
+]
 
 LAYERS: dict[str, Callable[..., Any]] = {
     **BASELINES,

@@ -44,11 +44,13 @@ def examination() -> dict[str, dict[str, Any]]:
 
 
 def _kernel() -> str:
-    from mclstm.ops.native.build import status
+    from mclstm.ops.native.build import VARIABLE, chosen, status
 
-    kernel = status()
+    kernel, name = status(), chosen()
     if not kernel.available:
         return f"missing: {kernel.reason}"
+    if name is not None:
+        return f"available: {kernel.library}, chosen by {VARIABLE}={name}"
     skipped = f"; better ones skipped: {kernel.skipped}" if kernel.skipped else ""
     return f"available: {kernel.library}{skipped}"
 

@@ -98,7 +98,8 @@ class Gates(nn.Module):
         device, dtype = options["device"], require_dtype(options["dtype"] or torch.get_default_dtype())
         if mask is not None:
             must_stay = self.form.redistribution == "identity"
-            mask = require_mask(mask, hidden_size, must_stay).to(device)
+            # A copy: the caller's tensor may change after it was checked.
+            mask = require_mask(mask, hidden_size, must_stay).to(device, copy=True)
         self.register_buffer("mask", mask)
         self._make_parameters({"device": device, "dtype": dtype})
         self.reset_parameters(options["seeds"])

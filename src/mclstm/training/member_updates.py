@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from mclstm.training.gradient_norm import clip_, total_norm
+
 __all__ = ["clip_members_", "frozen"]
 
 
@@ -18,13 +20,13 @@ def clip_members_(parameters: Iterable[Tensor], largest: float) -> Tensor:
     """Scale each member's gradient in place to a norm of at most `largest`; returns the norms before, (E,).
 
     parameters: (E, ...) each; those without a gradient are skipped. The factor is that of
-    `torch.nn.utils.clip_grad_norm_`: min(1, largest / (norm + 1e-6)).
+    `torch.nn.utils.clip_grad_norm_`: min(1, largest / (norm + 1e-6)), with norms in float64.
 
     >>> W = torch.zeros(2, 2, requires_grad=True)
     >>> W.grad = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
     >>> norms = clip_members_([W], 1.0)
     >>> norms, W.grad.norm(dim=1)
-    (tensor([5.0000, 0.5000]), tensor([1.0000, 0.5000]))
+    (tensor([5.0000, 0.5000], dtype=torch.float64), tensor([1.0000, 0.5000]))
     """
     grads = [value.grad for value in parameters if value.grad is not None]
     if not grads:
@@ -32,11 +34,8 @@ def clip_members_(parameters: Iterable[Tensor], largest: float) -> Tensor:
     if len({len(grad) for grad in grads}) > 1:
         sizes = ", ".join(str(len(grad)) for grad in grads)
         raise ValueError(f"The parameters lead with {sizes} members; give those of one ensemble.")
-    each = [torch.linalg.vector_norm(grad.flatten(1), dim=1) for grad in grads if grad.numel() > 0]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
-    factors = (largest / (norms + 1e-6)).clamp(max=1.0)
-    for grad in grads:
-        grad.mul_(factors.view(-1, *(1 for _ in grad.shape[1:])))
+    norms = total_norm(grads, lead=1)
+    clip_(grads, norms, largest)
     return norms
 
 

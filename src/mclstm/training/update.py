@@ -11,9 +11,11 @@ from mclstm.data.windows import Batch
 from mclstm.errors import NotFiniteError
 from mclstm.models.output import Output, State
 from mclstm.ops.ledger import ledger
+from mclstm.training.gradient_norm import clip_, fault, total_norm
 
 __all__ = ["Update", "mass_error", "one_update", "site_weights", "weighted_error"]
 
+SQUARABLE = 1e19  # no gradient of a smaller norm has a square that is infinite in float32
 FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as in the field's definition
 
 
@@ -25,11 +27,12 @@ class Update(NamedTuple):
     mass_error: float | None  # the largest share of a sample's mass that is missing
     y: Tensor  # (T, B, outlets)
     refusal: str = ""  # the message of a layer that refused its inputs
+    fault: str = ""  # which gradient is not finite, or its square
 
     @property
     def finite(self) -> bool:
-        """Whether loss and gradient are finite; if not, the weights did not change."""
-        return math.isfinite(self.loss) and math.isfinite(self.gradient)
+        """Whether loss, gradient and its square are finite; if not, the weights did not change."""
+        return math.isfinite(self.loss) and math.isfinite(self.gradient) and not self.fault
 
     def first_bad(self, batch: Batch, place: Callable[[int, int], str]) -> str:
         """In words, where the first number lies that is not finite."""
@@ -40,7 +43,9 @@ class Update(NamedTuple):
             step, window = int(bad[0, 0]), int(bad[0, 1])
             where = place(int(batch.site[window]), int(batch.start[window]) + step)
             return f"{where}, step {step} of its window"
-        return "the gradient" if math.isfinite(self.loss) else "the loss"
+        if not math.isfinite(self.loss):
+            return f"the loss, which is {'NaN' if math.isnan(self.loss) else 'infinite'}"
+        return self.fault or "the gradient, whose norm is infinite"
 
 
 def one_update(
@@ -52,7 +57,7 @@ def one_update(
     clip: float | None,
     without_gradient: int = 0,
 ) -> Update:
-    """Take one step downhill, unless loss or gradient is not finite.
+    """Take one step downhill, unless loss, gradient or its square is not finite.
 
     The first `without_gradient` steps only fill the stores: the gradient stops at the state after them.
     """
@@ -71,12 +76,21 @@ def one_update(
     error = weighted_error(scored, batch.y, weight) + output.penalty
     optimiser.zero_grad(set_to_none=True)
     error.backward()  # type: ignore[no-untyped-call]
-    norm = nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip)
+    norm, wrong = _clipped(model, clip)
     y = torch.cat([y, output.y.detach()]) if len(y) else output.y.detach()
-    update = Update(float(error.detach()), float(norm), mass_error(output), y)
+    update = Update(float(error.detach()), norm, mass_error(output), y, fault=wrong)
     if update.finite:
         optimiser.step()
     return update
+
+
+def _clipped(model: nn.Module, clip: float | None) -> tuple[float, str]:
+    """The norm of the gradient before clipping, and what is wrong with it after, in words."""
+    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    norm = total_norm(gradients.values())
+    if clip is not None and bool(torch.isfinite(norm)):
+        clip_(gradients.values(), norm, clip)
+    return float(norm), "" if bool(norm < SQUARABLE) else fault(gradients)
 
 
 @torch.no_grad()

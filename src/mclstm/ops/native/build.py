@@ -2,7 +2,8 @@
 
 setup.py runs this when the package is built; `python -m mclstm.ops.native.build` runs it by hand. It needs
 only Python's standard library. A machine without a compiler still gets a working package: the reason goes to
-the file FAILURE, and backend `torch` computes.
+the file FAILURE, and backend `torch` computes. MCLSTM_KERNEL in the environment chooses another library than
+the best one, or none.
 """
 
 import ctypes
@@ -17,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["SOURCE", "Status", "build", "library", "search", "status"]
+__all__ = ["SOURCE", "VARIABLE", "Status", "build", "chosen", "library", "search", "status"]
 
 HEADERS = Path(__file__).parent  # the paper's kernels include them too
 SOURCE = HEADERS / "kernel.cpp"
@@ -27,6 +28,8 @@ FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra"
 # Best first. No -ffast-math: with GCC < 13 it would flush denormals in the whole process on loading.
 TARGETS = {"avx512": "-march=x86-64-v4", "avx2": "-march=x86-64-v3"}
 CALL_BYTES = 8 * (18 + 13 * 5 + 14)  # `struct Call`: sizes and options, views, arrays, eight bytes each
+VARIABLE = "MCLSTM_KERNEL"  # in the environment: one of TARGETS, or none
+CHOICES = (*TARGETS, "none")
 REBUILD = "run `python -m mclstm.ops.native.build` (needs g++)"
 ELSEWHERE = "not for this processor"
 
@@ -122,11 +125,50 @@ def library() -> ctypes.CDLL | None:
     return loaded
 
 
+def chosen() -> str | None:
+    """The kernel that MCLSTM_KERNEL names; None, where it is not set, is the best one that runs here."""
+    name = os.environ.get(VARIABLE) or None
+    if name is None or name in CHOICES:
+        return name
+    from mclstm.errors import ConfigError  # here, because setup.py runs this file without the package
+
+    raise ConfigError(
+        f"{VARIABLE} is {name!r} in the environment; set it to {', '.join(CHOICES[:-1])} or {CHOICES[-1]}, "
+        "or unset it for the best kernel that runs here."
+    )
+
+
 @cache
 def search(source: Path, folder: Path) -> tuple[ctypes.CDLL | None, Status]:
-    """The best library of a source in a folder that this processor can run."""
+    """The library of a source in a folder that `chosen` names, else the best that this processor can run.
+
+    The first search decides for the whole process.
+    """
+    name = chosen()
+    return _best(source, folder) if name is None else _named(source, folder, name)
+
+
+def _named(source: Path, folder: Path, name: str) -> tuple[ctypes.CDLL | None, Status]:
+    """This library or none: a comparison must not run silently with another one."""
+    if name == "none":
+        return None, Status(False, None, f"{VARIABLE}=none chooses backend='torch'; unset it for the kernel.")
+    path = folder / file_name(source, name)
+    loaded, reason = _open(path, digest(source))
+    if loaded is not None:
+        return loaded, Status(True, path.name, None)
+    unset = f"unset {VARIABLE} for the best kernel that runs here"
+    remedy = f"{unset}." if reason == ELSEWHERE else f"{REBUILD}, or {unset}. {_failure(folder)}".strip()
+    return None, Status(False, None, f"{VARIABLE}={name} chooses {path.name}: {reason}; {remedy}")
+
+
+def _failure(folder: Path) -> str:
+    """What the compiler said, if the last build failed."""
     failure = folder / FAILURE
-    message = failure.read_text() if failure.exists() else ""
+    return failure.read_text() if failure.exists() else ""
+
+
+def _best(source: Path, folder: Path) -> tuple[ctypes.CDLL | None, Status]:
+    message = _failure(folder)
     reasons: dict[str, str] = {}
     for target in TARGETS:
         name = file_name(source, target)
