@@ -24,6 +24,13 @@ def test_the_fastest_executes_most_operations_per_second() -> None:
     assert fastest([few, many], tries=1) is many is fastest([many, few], tries=1)
 
 
+def test_one_lucky_call_does_not_make_a_size_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"lucky": [0.1, 9.0, 9.0], "steady": [1.0, 1.0, 1.0]}
+    monkeypatch.setattr(bench_limits.timeit, "repeat", lambda call, number, repeat: seconds[call()])
+    lucky, steady = Work(lambda: "lucky", 1), Work(lambda: "steady", 1)
+    assert fastest([lucky, steady]) is steady
+
+
 def test_the_loop_runs_on_all_threads_and_every_library_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_limits, "library", object)
     monkeypatch.setattr(bench_limits, "multiply_adds", lambda iterations, threads: iterations * threads)

@@ -7,6 +7,7 @@ good library reaches. All are timed in the same rounds as the candidates.
 import timeit
 from collections.abc import Callable, Sequence
 from functools import partial
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,11 @@ class Work(NamedTuple):
     operations: int
 
     def rate(self, tries: int) -> float:
-        """Operations per second, the best of several tries."""
-        return self.operations / min(timeit.repeat(self.call, number=1, repeat=tries))
+        """Operations per second, the median of several tries.
+
+        Not the best: beside other processes a short call is sometimes lucky, and then slow in every round.
+        """
+        return self.operations / median(timeit.repeat(self.call, number=1, repeat=tries))
 
 
 def torch_product(size: int) -> Work:
