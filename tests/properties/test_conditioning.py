@@ -1,4 +1,4 @@
-"""Rounding changes results by what it changes inputs and weights, and not by more: five hundred configurations.
+"""Rounding changes results as much as it changes inputs and weights: five hundred configurations.
 
 The gates of these layers see c / |c|, and their outlets are nearly open or nearly closed. If a store kept the
 difference m - h, the gates would see nothing but its rounding.

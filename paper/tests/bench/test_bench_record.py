@@ -41,6 +41,21 @@ def test_the_threads_of_a_measurement_are_those_of_its_process() -> None:
     assert [row["threads"] for row in result["rows"]] == [2]
 
 
+def test_no_library_takes_more_threads_than_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy's product has threads of its own; one of the user's variables would set them otherwise."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    environments = []
+
+    def run(*words: Any, env: dict[str, str], **more: Any) -> subprocess.CompletedProcess[str]:
+        environments.append(env)
+        return subprocess.CompletedProcess([], 0, stdout="{}", stderr="")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    in_a_process(Measurement("paper", "all", 2, "tiny", 1))
+    (env,) = environments
+    assert {env[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")} == {"2"}
+
+
 def test_a_process_that_dies_is_reported() -> None:
     result = in_a_process(Measurement("growth", "no such axis", 1, "tiny", 1))
     assert result["rows"] == []

@@ -1,13 +1,14 @@
 """Ratios, targets, tables and the page, from invented rows with known answers."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mclstm_paper.bench.page import NO_RECORD, RECORD, draw, save_figure, whole
-from mclstm_paper.bench.ratios import attainment, growth_exponent, ratio
+from mclstm_paper.bench.ratios import attainment, better_product, growth_exponent, limit, ratio
 from mclstm_paper.bench.targets import SMALL, verdicts
 from mclstm_paper.pages.fill_pages import BLOCKS, DRAWINGS, filled
 from mclstm_paper.results import row as result_row
@@ -23,7 +24,8 @@ def result(group: str, model: str, metric: str, values: list[float], **more: Any
 
 def paper_rows(threads: int) -> list[dict[str, Any]]:
     ms = {"mclstm-native": 100.0, "mclstm-torch": 200.0, "neuralhydrology": 600.0, "lstm": 20.0}
-    rows = [result("paper", "matrix product", "gflops", [100.0, 100.0], threads=threads)]
+    rates = {"FMA loop": 100.0, "torch matrix product": 85.0, "numpy matrix product": 90.0}
+    rows = [result("paper", name, "gflops", [rate] * 2, threads=threads) for name, rate in rates.items()]
     for model in MODELS:
         for metric, factor in (("forward", 1.0), ("forward+backward", 4.0)):
             time = factor * ms.get(model, 300.0)
@@ -85,12 +87,37 @@ def test_ratios_are_taken_round_by_round() -> None:
     assert ratio(slow, None) is None is ratio(None, fast)
 
 
-def test_attainment_is_the_rate_over_that_of_the_product() -> None:
-    row, product = (
+def without_the_loop() -> list[dict[str, Any]]:
+    return [row for row in paper_rows(1) if row["model"] != "FMA loop"]
+
+
+def test_the_limit_is_the_loop_and_without_it_the_better_product() -> None:
+    everything = (limit(paper_rows(1)), limit(without_the_loop()), better_product(paper_rows(1)))
+    names = [row and row["model"] for row in everything]
+    assert names == ["FMA loop", "numpy matrix product", "numpy matrix product"]
+    assert limit([]) is None is better_product(growth_rows())
+
+
+def test_pages_and_targets_name_the_limit_they_use() -> None:
+    shown, fallback = whole(content()), whole({**content(), "rows": without_the_loop()})
+    assert (
+        "The limit: float32 FMA loop, 100 GFLOP/s (best 100). Beside it: torch matrix product, 85.0" in shown
+    )
+    assert "The limit: float32 numpy matrix product, 90.0 GFLOP/s (best 90.0). Beside it: torch" in fallback
+    assert "of the better product" in shown
+    assert "of the better product" not in fallback, "it would repeat the column before it"
+    assert "percent of the numpy matrix product's rate, forward" in fallback
+    for rows, name in ((paper_rows(1), "FMA loop"), (without_the_loop(), "numpy matrix product")):
+        words = [text.get_text() for text in draw({**content(), "rows": rows}).subfigs[0].legends[0].texts]
+        assert words[-1].endswith(f"at the rate of the {name}")
+
+
+def test_attainment_is_the_rate_over_that_of_the_limit() -> None:
+    row, rate = (
         result("a", "x", "m", [10.0, 20.0], operations=8e8),
         result("a", "p", "gflops", [100.0, 50.0]),
     )
-    share = attainment(row, product)
+    share = attainment(row, rate)
     assert share is not None
     assert share.value == pytest.approx(0.8)
 
@@ -103,7 +130,7 @@ def test_targets_are_judged_by_the_numbers() -> None:
     assert verdict[f"{one}forward and backward{both}2"] == (6.0, True)
     assert verdict["`torch` times as fast as neuralhydrology, forward, threads: 1"] == (3.0, True)
     assert verdict["time of `native` / time of `nn.LSTM`, forward"] == (5.0, True)
-    value, holds = verdict["`native`, percent of the matrix product's rate, forward"]
+    value, holds = verdict["`native`, percent of the FMA loop's rate, forward"]
     assert (value, holds) == (pytest.approx((85.0 + 42.5) / 2), False)
     assert verdict["`native`, MB above the inputs, forward and backward"] == (61.0, True)
     assert verdict["`native`, growth of memory with T / growth of the stored cells"] == (1.0, True)
@@ -141,7 +168,8 @@ def test_the_terminal_shows_all_groups_and_what_is_missing() -> None:
         "neuralhydrology is missing: not there",
     ):
         assert words in shown
-    assert "85 %" in whole({**content(), "rows": [r | {"values": r["values"][:1]} for r in paper_rows(1)]})
+    once = whole({**content(), "rows": [r | {"values": r["values"][:1]} for r in paper_rows(1)]})
+    assert re.search(r"mclstm-native .*\| 85 % +\| 94 % +\|", once), "of 100 GFLOP/s, and of 90"
     nothing = whole({**content(), "rows": [], "missing": []})
     assert "##" not in nothing.replace("## Targets", "")
     assert "Targets" not in whole({**content(), "profile": "quick"})

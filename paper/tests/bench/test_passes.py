@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from mclstm_paper.bench.passes import fastest_product, operations, product, product_operations
+from mclstm_paper.bench.passes import operations, product_operations
 from mclstm_paper.bench.scales import HYDROLOGY, SCALES, Sizes, doubled
 from mclstm_paper.theory.operations import mclstm_step
 
@@ -41,12 +41,6 @@ def test_what_torch_is_really_asked_to_multiply() -> None:
 def test_without_the_state_nothing_flows_back_to_it() -> None:
     counts = operations(Sizes(2, 3, 1, 4, 0, 5), ("aux",))
     assert counts.both == 3 * counts.forward
-
-
-def test_the_fastest_product_is_one_of_those_tried() -> None:
-    fastest = fastest_product((4, 8), tries=1)
-    assert fastest.operations in (product(4).operations, product(8).operations)
-    assert product(4).operations == 128
 
 
 def test_sweeps_over_batch_and_steps_span_a_factor_of_64() -> None:

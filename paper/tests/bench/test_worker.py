@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from mclstm_paper.bench.limits import PRODUCTS
 from mclstm_paper.bench.passes import PAPER, TABLE_CPU
+from mclstm_paper.bench.ratios import FMA_LOOP
 from mclstm_paper.bench.scales import SCALES, TASKS
 from mclstm_paper.bench.seed_updates import batch, eager, ours
 from mclstm_paper.bench.targets import SMALL
@@ -14,6 +16,7 @@ from mclstm_paper.bench.timed_rounds import Measurement
 from mclstm_paper.bench.worker import GROUPS, measure, measurements
 
 TINY = SCALES["tiny"]
+LIMITS = [FMA_LOOP, *PRODUCTS]
 KEYS = {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values"}
 
 
@@ -29,12 +32,14 @@ def rows_of(group: str, part: str = "all") -> list[dict]:
     return outcome.rows
 
 
-def test_the_paper_configuration_has_every_candidate_twice_and_the_limit() -> None:
+def test_the_paper_configuration_has_every_candidate_twice_and_the_limits() -> None:
     rows = rows_of("paper")
-    assert [row["model"] for row in rows] == ["matrix product", *(name for name in PAPER for _ in range(2))]
-    assert {row["metric"] for row in rows[1:]} == {"forward", "forward+backward"}
-    assert rows[0]["unit"] == "GFLOP/s"
-    for row in rows[1:]:
+    rates, passes = rows[: len(LIMITS)], rows[len(LIMITS) :]
+    assert [row["model"] for row in rates] == LIMITS
+    assert {(row["metric"], row["unit"]) for row in rates} == {("gflops", "GFLOP/s")}
+    assert [row["model"] for row in passes] == [name for name in PAPER for _ in range(2)]
+    assert {row["metric"] for row in passes} == {"forward", "forward+backward"}
+    for row in passes:
         assert row["sizes"] == TINY.paper._asdict()
         assert ("operations" in row) != row["model"].startswith("lstm")
 
@@ -49,9 +54,9 @@ def test_the_paper_table_has_its_numbers_and_no_gpu() -> None:
 
 
 def test_single_sequences() -> None:
-    rows = rows_of("single")
-    assert {row["setting"] for row in rows[1:]} == {"K = 2", "K = 3"}
-    assert all(row["sizes"]["B"] == 1 for row in rows[1:])
+    rows = rows_of("single")[len(LIMITS) :]
+    assert {row["setting"] for row in rows} == {"K = 2", "K = 3"}
+    assert all(row["sizes"]["B"] == 1 for row in rows)
 
 
 @pytest.mark.parametrize("axis", ["B", "T", "K", "A", "M"])

@@ -93,7 +93,16 @@ static bool pools() {
     return bias == active && learned == active * T(each) && back == (call.dx ? learned : T(0));
 }
 
+// Every thread of the loop that the bench compares with reaches its sum.
+static bool multiplies_and_adds(int64_t threads) {
+    std::vector<float> sums(size_t(threads), 0.0f);
+    mclstm_fma_loop(2, threads, sums.data());
+    return std::count(sums.begin(), sums.end(), 1.5f * float(mclstm_fma_width())) == threads;
+}
+
 int main() {
+    for (const int64_t threads : {1, 3})
+        if (!multiplies_and_adds(threads)) return std::printf("%ld threads: another sum of multiply-adds\n", long(threads)), 1;
     for (int draw = 0; draw < 100; ++draw)
         if (!pools<float>() || !pools<double>()) return std::printf("draw %d: wrong gradients of a pooled convolution\n", draw), 1;
     for (int64_t cell = LSTM_CELL; cell <= UNITARY_CELL; ++cell)

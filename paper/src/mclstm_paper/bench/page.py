@@ -12,7 +12,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from mclstm.report.style import COLOURS, OUTLETS, logarithmic, plot_style, render
 from mclstm.training.atomic import make_folder, write_bytes_atomic
-from mclstm_paper.bench.ratios import BOTH, FORWARD, Curve, Row, curve, every, exponent, find
+from mclstm_paper.bench.ratios import BOTH, FMA_LOOP, FORWARD, Curve, Row, curve, every, exponent, find, limit
 from mclstm_paper.bench.runtime_tables import AXES, TABLES, judged, models
 from mclstm_paper.results import read_results
 
@@ -76,7 +76,9 @@ def draw(record: dict[str, Any]) -> Figure:
         panels = upper.subplots(1, len(counts), sharey=True, squeeze=False)[0]
         for axes, threads in zip(panels, counts, strict=True):
             against_the_limit(axes, every(rows, group="paper", threads=threads), threads)
-        legend(upper, PASSES, "limit of an MC-LSTM: its operations at the rate of a matrix product")
+        most = limit(every(rows, group="paper", threads=counts[0]))
+        name = most["model"] if most else FMA_LOOP
+        legend(upper, PASSES, f"limit of an MC-LSTM: its operations at the rate of the {name}")
         for axes, name in zip(lower.subplots(2, 3).flat, AXES, strict=True):
             sweep(axes, every(rows, group="growth", part=name), name)
         legend(lower, MODELS, "limit · numbers: exponents")
@@ -94,7 +96,7 @@ def legend(part: SubFigure, colours: Mapping[str, str], limit: str) -> None:
 
 def against_the_limit(axes: Axes, rows: list[Row], threads: int) -> None:
     """One point per candidate and pass, quartiles as a line, and dashed the limit."""
-    product, names = find(rows, metric="gflops"), models(rows)[::-1]
+    most, names = limit(rows), models(rows)[::-1]
     for metric, colour in PASSES.items():
         for height, name in enumerate(names):
             row = find(rows, model=name, metric=metric)
@@ -102,8 +104,8 @@ def against_the_limit(axes: Axes, rows: list[Row], threads: int) -> None:
                 axes.plot([row["low"], row["high"]], [height, height], color=colour, linewidth=2.5)
                 axes.plot(row["value"], height, "o", color=colour, markersize=5)
         ours = find(rows, model="mclstm-native", metric=metric)
-        if ours is not None and product is not None:
-            axes.axvline(ours["operations"] / product["value"] / 1e6, **{**LIMIT, "color": colour})
+        if ours is not None and most is not None:
+            axes.axvline(ours["operations"] / most["value"] / 1e6, **{**LIMIT, "color": colour})
     kind = "CPU time" if threads == 1 else "wall time"
     axes.set(title=f"Paper's configuration, threads: {threads}", xlabel=f"{kind} of a pass (ms)")
     axes.set_yticks(range(len(names)), names)
@@ -112,7 +114,7 @@ def against_the_limit(axes: Axes, rows: list[Row], threads: int) -> None:
 
 def sweep(axes: Axes, rows: list[Row], name: str) -> None:
     """Cost over one size on logarithmic axes, each exponent beside the end of its line."""
-    metric, product = "update" if name == "E" else BOTH, find(rows, metric="gflops")
+    metric, most = "update" if name == "E" else BOTH, limit(rows)
     axes.set(title=f"Growth with {name}", xlabel=name, ylabel=f"{metric} (ms)")
     curves: list[Curve] = []
     for model, colour in MODELS.items():
@@ -123,9 +125,9 @@ def sweep(axes: Axes, rows: list[Row], name: str) -> None:
             curves.append(points)
     if not curves:
         return
-    if product is not None and curves[0].operations is not None:
-        limit = [count / product["value"] / 1e6 for count in curves[0].operations]
-        axes.plot(curves[0].at, limit, **LIMIT)
+    if most is not None and curves[0].operations is not None:
+        shortest = [count / most["value"] / 1e6 for count in curves[0].operations]
+        axes.plot(curves[0].at, shortest, **LIMIT)
     logarithmic(axes, "y")
     over_sizes(axes, curves[0].at)
 

@@ -1,18 +1,16 @@
 """Passes over sequences: the paper's configuration, its runtime table, single sequences, growth, memory.
 
 Times are compared with the limit of the machine: the operations that a pass must execute, at the rate of
-the fastest float32 matrix product on the same threads in the same rounds.
+float32 multiply-adds in registers, on the same threads in the same rounds.
 """
 
-import timeit
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import torch
-
 from mclstm.nn.gates import GateOptions
 from mclstm_paper.bench.candidates import CANDIDATES, available, problem
+from mclstm_paper.bench.limits import Work, limits
 from mclstm_paper.bench.peak_memory import peak_memory
 from mclstm_paper.bench.peers import Unavailable
 from mclstm_paper.bench.ratios import BOTH, FORWARD, Row
@@ -20,8 +18,7 @@ from mclstm_paper.bench.scales import HYDROLOGY, PUBLISHED, Sizes
 from mclstm_paper.bench.timed_rounds import Key, Measurement, Outcome, one_row, timed
 
 __all__ = [
-    "PAPER", "Operations", "fastest_product", "growth", "memory", "operations", "paper", "product",
-    "product_operations", "single", "table",
+    "PAPER", "Operations", "growth", "memory", "operations", "paper", "product_operations", "single", "table",
 ]  # fmt: skip
 
 # Not the reference: it gives every sample its own copy of the weights, so that no bit depends on the batch.
@@ -71,32 +68,6 @@ def operations(sizes: Sizes, gates_see: tuple[str, ...]) -> Operations:
     return Operations(forward, 3 * forward + state)
 
 
-class Product(NamedTuple):
-    """A matrix product and how many operations it takes."""
-
-    call: Callable[[], object]
-    operations: int
-
-    def rate(self, tries: int) -> float:
-        """Operations per second, the best of several tries."""
-        return self.operations / min(timeit.repeat(self.call, number=1, repeat=tries))
-
-
-def product(size: int) -> Product:
-    """Two square matrices of this size, multiplied into a third.
-
-    >>> product(4).operations
-    128
-    """
-    left, right, into = (torch.ones(size, size) for _ in range(3))
-    return Product(lambda: torch.mm(left, right, out=into), 2 * size**3)
-
-
-def fastest_product(sizes: tuple[int, ...], tries: int = 3) -> Product:
-    """The product of the size at which the machine is fastest; it is then timed among the candidates."""
-    return max((product(size) for size in sizes), key=lambda candidate: candidate.rate(tries))
-
-
 def timed_passes(
     measurement: Measurement,
     names: tuple[str, ...],
@@ -104,11 +75,11 @@ def timed_passes(
     options: GateOptions,
     metrics: tuple[str, ...] = (FORWARD, BOTH),
 ) -> Outcome:
-    """Every candidate on every problem, and the matrix product among them, all interleaved."""
+    """Every candidate on every problem, and the limits of the machine among them, all interleaved."""
     missing: dict[str, str] = {}
-    limit = fastest_product(measurement.scale.products)
-    limit_key = ("matrix product", "gflops", Sizes(0, 0, 0, 0, 0, 0))
-    calls: dict[Key, Callable[[], object]] = {limit_key: limit.call}
+    scale, threads = measurement.scale, measurement.threads
+    works = limits(scale.products, scale.fma_iterations, threads, missing)
+    calls: dict[Key, Callable[[], object]] = {limit_key(name): work.call for name, work in works.items()}
     settings: dict[Key, str] = {}
     for setting, sizes in problems.items():
         inputs = problem(sizes, options)
@@ -121,11 +92,20 @@ def timed_passes(
                 calls[name, metric, sizes] = passes[metric]
                 settings[name, metric, sizes] = setting
     times = timed(measurement, calls)
-    rates = [limit.operations / ms / 1e6 for ms in times.pop(limit_key)]
-    rows = [one_row(measurement, "float32", limit_key, rates, unit="GFLOP/s")]
-    for key, values in times.items():
-        rows.append(with_operations(one_row(measurement, settings[key], key, values), options))
+    rows = [rate_row(measurement, name, work, times[limit_key(name)]) for name, work in works.items()]
+    for key, setting in settings.items():
+        rows.append(with_operations(one_row(measurement, setting, key, times[key]), options))
     return Outcome(rows, missing)
+
+
+def limit_key(name: str) -> Key:
+    return name, "gflops", Sizes(0, 0, 0, 0, 0, 0)
+
+
+def rate_row(measurement: Measurement, name: str, work: Work, times: list[float]) -> Row:
+    """The row of a limit: 1e9 operations per second, from milliseconds."""
+    rates = [work.operations / ms / 1e6 for ms in times]
+    return one_row(measurement, "float32", limit_key(name), rates, unit="GFLOP/s")
 
 
 def with_operations(row: Row, options: GateOptions) -> Row:

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "BOTH", "FORWARD", "Curve", "Row", "Spread", "attainment", "curve", "every", "exponent", "find",
-    "growth_exponent", "ratio", "spread",
+    "BOTH", "FMA_LOOP", "FORWARD", "Curve", "Row", "Spread", "attainment", "better_product", "curve", "every",
+    "exponent", "find", "growth_exponent", "limit", "ratio", "spread",
 ]  # fmt: skip
 
 FORWARD, BOTH = "forward", "forward+backward"
+FMA_LOOP = "FMA loop"
 
 Row = dict[str, Any]
 
@@ -54,16 +55,32 @@ def ratio(slow: Row | None, fast: Row | None) -> Spread | None:
     return spread(np.asarray(slow["values"]) / np.asarray(fast["values"]))
 
 
-def attainment(row: Row | None, product: Row | None) -> Spread | None:
-    """The rate at which a pass executes its operations, as a share of the matrix product's in the same round.
+def better_product(rows: Iterable[Row]) -> Row | None:
+    """The faster of the matrix products among these rows, which are to be of one measurement.
+
+    >>> rates = [{"metric": "gflops", "model": name, "value": rate} for name, rate in (("a", 3), ("b", 5))]
+    >>> better_product(rates)["model"]
+    'b'
+    """
+    products = [row for row in every(rows, metric="gflops") if row["model"] != FMA_LOOP]
+    return max(products, key=lambda row: row["value"], default=None)
+
+
+def limit(rows: Sequence[Row]) -> Row | None:
+    """The rate no pass can exceed: the FMA loop's; where it was not built, that of the better product."""
+    return find(rows, metric="gflops", model=FMA_LOOP) or better_product(rows)
+
+
+def attainment(row: Row | None, rate: Row | None) -> Spread | None:
+    """The rate at which a pass executes its operations, as a share of another rate in the same round.
 
     >>> attainment({"values": [10.0], "operations": 800e6}, {"values": [100.0]}).value
     0.8
     """
-    if row is None or product is None:
+    if row is None or rate is None or "operations" not in row:
         return None
     gflops = row["operations"] / np.asarray(row["values"]) / 1e6
-    return spread(gflops / np.asarray(product["values"]))
+    return spread(gflops / np.asarray(rate["values"]))
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:

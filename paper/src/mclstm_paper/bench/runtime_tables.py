@@ -7,7 +7,19 @@ from typing import Any
 import pandas as pd
 
 from mclstm.report.markdown import NOTHING, markdown
-from mclstm_paper.bench.ratios import BOTH, FORWARD, Row, attainment, curve, every, exponent, find, ratio
+from mclstm_paper.bench.ratios import (
+    BOTH,
+    FORWARD,
+    Row,
+    attainment,
+    better_product,
+    curve,
+    every,
+    exponent,
+    find,
+    limit,
+    ratio,
+)
 from mclstm_paper.bench.targets import verdicts
 
 __all__ = ["AXES", "TABLES", "judged", "models"]
@@ -38,6 +50,11 @@ def with_quartiles(row: Row | None) -> str:
 def times(slow: Row | None, fast: Row | None) -> str:
     share = ratio(slow, fast)
     return NOTHING if share is None else text(share.value)
+
+
+def percent(row: Row | None, rate: Row | None) -> str:
+    share = attainment(row, rate)
+    return NOTHING if share is None else f"{100 * share.value:.0f} %"
 
 
 def models(rows: list[Row]) -> list[str]:
@@ -84,30 +101,39 @@ def paper(record: dict[str, Any]) -> str:
 
 
 def paper_on(rows: list[Row], threads: int) -> str:
-    product = find(rows, metric="gflops")
     kind = "CPU time" if threads == 1 else "wall time"
     head = f"Threads: {threads}, {kind}, median of {rows[0]['n']} rounds with quartiles."
-    if product is not None:
-        rate, best = text(product["value"]), text(max(product["values"]))
-        head += f" The limit: float32 matrix product, {rate} GFLOP/s (best {best})."
-    return "\n\n".join([head, *(one_pass(rows, metric, product) for metric in (FORWARD, BOTH))])
+    return "\n\n".join([head + rates(rows), *(one_pass(rows, metric) for metric in (FORWARD, BOTH))])
 
 
-def one_pass(rows: list[Row], metric: str, product: Row | None) -> str:
-    of = partial(find, rows, metric=metric)
+def rates(rows: list[Row]) -> str:
+    """Which limit the passes are compared with, and the rates beside it."""
+    most = limit(rows)
+    if most is None:
+        return ""
+    words = f" The limit: float32 {rate(most)}."
+    beside = [rate(row) for row in every(rows, metric="gflops") if row is not most]
+    return f"{words} Beside it: {'; '.join(beside)}." if beside else words
+
+
+def rate(row: Row) -> str:
+    return f"{row['model']}, {text(row['value'])} GFLOP/s (best {text(max(row['values']))})"
+
+
+def one_pass(rows: list[Row], metric: str) -> str:
+    of, most, product = partial(find, rows, metric=metric), limit(rows), better_product(rows)
     lines = []
     for model in models(rows):
         mine = of(model=model)
-        share = attainment(mine, product) if mine and "operations" in mine else None
-        lines.append(
-            {
-                metric: model,
-                "ms": with_quartiles(mine),
-                "times as fast as neuralhydrology": times(of(model="neuralhydrology"), mine),
-                "time / nn.LSTM": times(mine, of(model="lstm")),
-                "of the limit": NOTHING if share is None else f"{100 * share.value:.0f} %",
-            }
-        )
+        line = {
+            metric: model,
+            "ms": with_quartiles(mine),
+            "times as fast as neuralhydrology": times(of(model="neuralhydrology"), mine),
+            "time / nn.LSTM": times(mine, of(model="lstm")),
+            "of the limit": percent(mine, most),
+        }
+        # Where the better product is the limit itself, its column would only repeat that of the limit.
+        lines.append(line if product is most else line | {"of the better product": percent(mine, product)})
     return listed(lines)
 
 

@@ -43,7 +43,8 @@ class Scale(NamedTuple):
     single: tuple[Sizes, ...]
     sweeps: Mapping[str, Sweep]
     member_sweep: tuple[int, ...]
-    products: tuple[int, ...]  # sizes of the matrix products to try for the limit
+    products: tuple[int, ...]  # sizes of the matrix products to try
+    fma_iterations: int  # of the loop that sets the limit; 96 multiply-adds each with AVX2, 384 with AVX-512
     repeats: int
     shortest: float  # seconds per turn at least; quicker calls are repeated
 
@@ -92,6 +93,7 @@ FULL = Scale(
     },
     member_sweep=doubled(1, 64),
     products=(512, 1024, 1536, 2048),
+    fma_iterations=20_000_000,
     repeats=7,
     shortest=0.05,
 )
@@ -124,6 +126,7 @@ TINY = Scale(
     },
     member_sweep=(1, 2),
     products=(8, 16),
+    fma_iterations=100,
     repeats=2,
     shortest=0.0,
 )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from mclstm_paper.bench.ratios import (
     BOTH,
+    FMA_LOOP,
     FORWARD,
     Row,
     Spread,
@@ -13,6 +14,7 @@ from mclstm_paper.bench.ratios import (
     every,
     find,
     growth_exponent,
+    limit,
     ratio,
 )
 
@@ -62,11 +64,13 @@ def times_faster(rows: list[Row], model: str, than: str, metric: str, threads: i
     return median(ratio(of(model=than), of(model=model)))
 
 
-def share_of_limit(rows: list[Row], metric: str) -> float | None:
-    """Percent of the matrix product's rate that the native kernel reaches on one thread."""
-    of = partial(find, rows, group="paper", threads=1)
-    share = median(attainment(of(model="mclstm-native", metric=metric), of(metric="gflops")))
-    return None if share is None else 100 * share
+def share_of_limit(rows: list[Row], metric: str, name: str) -> Verdict:
+    """Percent of the limit's rate that the native kernel reaches on one thread; the text says which limit."""
+    alone = every(rows, group="paper", threads=1)
+    most = limit(alone)
+    share = median(attainment(find(alone, model="mclstm-native", metric=metric), most))
+    text = f"`native`, percent of the {most['model'] if most else FMA_LOOP}'s rate, {name}"
+    return Verdict(text, None if share is None else 100 * share, 80, None)
 
 
 def small_gain(rows: list[Row], task: str, model: str) -> float | None:
@@ -117,8 +121,7 @@ def _verdicts(rows: list[Row]) -> Iterator[Verdict]:
     for metric, name in names.items():
         slower = times_faster(rows, "lstm", "mclstm-native", metric, threads=1)
         yield Verdict(f"time of `native` / time of `nn.LSTM`, {name}", slower, None, 10)
-        share = share_of_limit(rows, metric)
-        yield Verdict(f"`native`, percent of the matrix product's rate, {name}", share, 80, None)
+        yield share_of_limit(rows, metric, name)
     yield Verdict("`native`, MB above the inputs, forward and backward", peak(rows), None, 100)
     text = "`native`, growth of memory with T / growth of the stored cells"
     yield Verdict(text, peak_growth(rows), None, 1.1)

@@ -71,10 +71,9 @@ def measure(measurement: Measurement) -> Outcome:
 
 def in_a_process(measurement: Measurement) -> dict[str, Any]:
     """Make one measurement in a new process: its rows, or the reason why it died."""
-    count = str(measurement.threads)
     done = subprocess.run(
         [sys.executable, "-m", "mclstm_paper.bench.worker", json.dumps(measurement._asdict())],
-        env=os.environ | {"OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count},
+        env=os.environ | environment(measurement.threads),
         capture_output=True,
         text=True,
         check=False,
@@ -87,6 +86,19 @@ def in_a_process(measurement: Measurement) -> dict[str, Any]:
     memory = "; was there enough memory?" if done.returncode == -9 else ""
     reason = f"its process ended with {end}{memory}: {last}"
     return {"rows": [], "missing": {measurement.part: reason}, "flushed": False}
+
+
+def environment(threads: int) -> dict[str, str]:
+    """The variables that set the threads of torch, MKL and OpenBLAS.
+
+    The threads of OpenBLAS spin for a tenth of a second after a product. The next candidate would lose a
+    core to them, so they sleep at once (2^4 cycles, the least that OpenBLAS takes).
+
+    >>> environment(2)["OPENBLAS_NUM_THREADS"]
+    '2'
+    """
+    counts = {f"{library}_NUM_THREADS": str(threads) for library in ("OMP", "MKL", "OPENBLAS")}
+    return counts | {"OPENBLAS_THREAD_TIMEOUT": "4"}
 
 
 def prepare(threads: int) -> bool:

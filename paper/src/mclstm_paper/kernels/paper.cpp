@@ -1,6 +1,7 @@
 // The C interface of the paper's kernels: recurrences of the baselines, training of small networks, gradients of a pooled convolution,
-// random numbers. Headers that are not in this folder belong to mclstm.
+// random numbers, and the rate of multiply-adds that the bench compares with. Headers that are not in this folder belong to mclstm.
 
+#include "fma_rate.h"
 #include "identity.h"
 #include "learn.h"
 #include "philox.h"
@@ -39,5 +40,13 @@ int mclstm_pooled_back(const Pooled *call) { return call->wide ? pooled_back<dou
 void mclstm_uniform(const uint64_t *seed, int64_t seeds, uint64_t first, int64_t items, uint32_t stream, int64_t numbers, float *out) {
     for (int64_t row = 0; row < seeds * items; ++row)
         uniform_item(seed[row / items], first + uint64_t(row % items), stream, numbers, out + row * numbers);
+}
+
+// Multiply-adds of one number in an iteration of the loop below, on one thread.
+int64_t mclstm_fma_width() { return SUMS * Lanes<float>::V; }
+
+// Runs that loop on every thread at once; `sums` (threads) has what each of them reached.
+void mclstm_fma_loop(int64_t iterations, int64_t threads, float *sums) {
+    in_threads(size_t(threads), [=](size_t thread) { sums[thread] = multiply_and_add(iterations); });
 }
 }
