@@ -5,8 +5,8 @@ With several mass inputs the step is
 
     m = c R + x i,    h = σ(z_o) m,    c' = σ(-z_o) m
 
-with z_o the logits of the output gate. The paper's c' = m - h cancels where an outlet is nearly open, and gates that
-see c / |c| would see rounding. What the rounding of a step loses is given back by `settled`.
+with z_o the logits of the output gate. The paper's c' = m - h cancels where an outlet is nearly open, and
+gates that see c / |c| would see rounding. What the rounding of a step loses is given back by `settled`.
 
 The result of a sample does not depend on its batch, to the last bit. That is why products are written as
 column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
@@ -24,8 +24,8 @@ from mclstm.ops.settle import settled
 
 __all__ = ["EMPTY", "Step", "column_major", "normalised_state", "sequence", "step", "steps"]
 
-# Stores below this count as empty, because the gradient of c / |c| would overflow in float32. The same in both
-# dtypes: float32 is then an approximation of float64, and not another model.
+# Stores below this count as empty, because the gradient of c / |c| would overflow in float32. It is the same
+# in both dtypes, so that float32 approximates float64 and is not another model.
 EMPTY = torch.finfo(torch.float32).tiny / torch.finfo(torch.float32).eps
 EMPTY_BATCH = 1e-5  # what the published code adds to the sum it divides by
 

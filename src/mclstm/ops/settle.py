@@ -1,9 +1,9 @@
 """Gives back what the rounding of a step lost, so that a million steps close as well as one.
 
-A store that hardly changes is rounded the same way at every step, and these errors add up. The mass before a
-step is compared with the mass after it. The difference goes to the cells, and then to the outflows, in portions
-of a few eps of each amount: no amount changes by more than its own rounding, and what is empty stays empty. That
-is why masks, the identity and single cells need no exception.
+A store that hardly changes is rounded the same way at every step, and these errors add up. The mass before
+a step is compared with the mass after it. The difference goes to the cells, and then to the outflows, in
+portions of a few eps of each amount: no amount changes by more than its own rounding, and what is empty stays
+empty. That is why masks, the identity and single cells need no exception.
 """
 
 import torch

@@ -131,9 +131,8 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
     for (Index row = 0; row < count; ++row, u += W, A += K * W, ++by, fallback += K, q += W) {
         Vec sum[W] = {}, part[W];
         for (Index j = 0; j < K * W; j += W)
-            for (int w = 0; w < W; ++w) sum[w] += A[j + w] * g[j + w];
+            for (int w = 0; w < W; ++w) sum[w] += A[j + w] * by->inverse[w] * g[j + w];  // A g alone could overflow
         for (int w = 0; w < W; ++w) {
-            sum[w] *= by->inverse[w];
             part[w] = u[w] * by->inverse[w];
             const auto dead = by->inverse[w] == T(0);
             for (Index j = 0; j < K && kind == RELU && any(dead); ++j) sum[w] += dead ? fallback[j] * g[j * W + w] : Vec{};
