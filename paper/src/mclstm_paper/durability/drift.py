@@ -5,14 +5,17 @@ table and the figure.
 """
 
 import argparse
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
+from torch import Tensor
 
 from mclstm.nn.layer import MCLSTM
+from mclstm.ops.native.build import status
 
 __all__ = ["Drift", "drift"]
 
@@ -20,11 +23,19 @@ CELLS = 8
 CHUNK = 1_000
 Kind = Literal["static", "dynamic"]
 KINDS: tuple[Kind, ...] = ("static", "dynamic")
+# How many seeds run through a backend, in which dtypes, with which R. The kernel takes seconds per seed,
+# `torch` minutes for all seeds together, the reference minutes for each; a static R is the worst case.
+RUNS: dict[str, tuple[int, tuple[torch.dtype, ...], tuple[Kind, ...]]] = {
+    "native": (20, (torch.float32, torch.float64), KINDS),
+    "torch": (20, (torch.float32,), ("static",)),
+    "reference": (1, (torch.float32,), ("static",)),
+}
 
 
 class Drift(NamedTuple):
     """The relative ledger error after each number of steps: the largest and the median of all seeds."""
 
+    seeds: int
     steps: list[int]
     worst: list[float]
     median: list[float]
@@ -39,37 +50,35 @@ def drift(
     seeds: int = 20,
     backend: str = "auto",
 ) -> Drift:
-    """Run one layer per seed and note the ledger's error at steps that grow by a third.
+    """Run one member per seed and note the ledger's error at steps that grow by a third.
 
     A constant redistribution is the worst case: its rounding is the same at every step.
 
     >>> drift(1000, torch.float32, closed=True, redistribution="static", seeds=2).worst[-1] < 1.2e-7 * 1000
     True
     """
+    torch.manual_seed(0)
+    bias = -1e4 if closed else -3.0
+    options = {"redistribution": redistribution, "output_bias": bias, "backend": backend, "dtype": dtype}
+    layer = MCLSTM(1, 1, CELLS, stay=None, members=seeds, **options)  # type: ignore[arg-type]
     marks = _marks(steps)
-    runs = []
-    for seed in range(seeds):
-        torch.manual_seed(seed)
-        bias = -1e4 if closed else -3.0
-        options = {"redistribution": redistribution, "output_bias": bias, "backend": backend, "dtype": dtype}
-        layer = MCLSTM(1, 1, CELLS, stay=None, **options)  # type: ignore[arg-type]
-        runs.append([error for step, error in _books(layer, steps, dtype) if step in marks])
-    errors = torch.tensor(runs, dtype=torch.float64)
-    return Drift(sorted(marks), errors.max(0).values.tolist(), errors.median(0).values.tolist())
+    errors = torch.stack([error for step, error in _books(layer, steps, seeds, dtype) if step in marks])
+    return Drift(seeds, sorted(marks), errors.max(1).values.tolist(), errors.median(1).values.tolist())
 
 
-def _books(layer: MCLSTM, steps: int, dtype: torch.dtype) -> Iterator[tuple[int, float]]:
-    """The step and the share of all mass that is missing, chunk by chunk, so that memory does not grow."""
-    c = torch.zeros(1, CELLS, dtype=dtype)
-    inflow = outflow = 0.0
+def _books(layer: MCLSTM, steps: int, seeds: int, dtype: torch.dtype) -> Iterator[tuple[int, Tensor]]:
+    """The step and the share of mass that is missing, (E,), chunk by chunk: memory does not grow."""
+    c = torch.zeros(seeds, 1, CELLS, dtype=dtype)
+    inflow = outflow = torch.zeros(seeds, dtype=torch.float64)
     for start in range(0, steps, CHUNK):
         length = min(CHUNK, steps - start)
-        x = torch.rand(length, 1, 1, dtype=dtype)
+        x = torch.rand(seeds, length, 1, 1, dtype=dtype)
+        a = torch.randn(seeds, length, 1, 1, dtype=dtype)
         with torch.no_grad():
-            h, c = layer(x, torch.randn(length, 1, 1, dtype=dtype), c)
-        inflow += float(x.double().sum())
-        outflow += float(h.double().sum())
-        yield start + length, abs(inflow - outflow - float(c.double().sum())) / inflow
+            h, c = layer(x, a, c)
+        inflow = inflow + x.double().sum(dim=(1, 2, 3))
+        outflow = outflow + h.double().sum(dim=(1, 2, 3))
+        yield start + length, (inflow - outflow - c.double().sum(dim=(1, 2))).abs() / inflow
 
 
 def _marks(steps: int) -> set[int]:
@@ -83,20 +92,33 @@ def _marks(steps: int) -> set[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
+    parser.add_argument("--backends", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     results: dict[str, Drift] = {}
-    for dtype in (torch.float32, torch.float64):
-        for closed in (True, False):
-            for kind in KINDS:
-                name = f"{str(dtype).removeprefix('torch.')}, {'closed' if closed else 'open'}, {kind} R"
-                results[name] = drift(options.steps, dtype, closed=closed, redistribution=kind)
-                share = results[name].worst[-1] / (torch.finfo(dtype).eps * options.steps)
-                print(f"{name}: {results[name].worst[-1]:.3g}, {share:.2g} of eps T", flush=True)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    table = {name: curve._asdict() for name, curve in results.items()}
-    options.out.write_text(
-        json.dumps({"steps": options.steps, "seeds": 20, "curves": table}, indent=1) + "\n"
+    for backend in options.backends:
+        seeds, dtypes, kinds = RUNS[backend]
+        for dtype, closed, kind in itertools.product(dtypes, (True, False), kinds):
+            name = (
+                f"{backend}, {str(dtype).removeprefix('torch.')}, {'closed' if closed else 'open'}, {kind} R"
+            )
+            results[name] = drift(
+                options.steps, dtype, closed=closed, redistribution=kind, seeds=seeds, backend=backend
+            )
+            share = results[name].worst[-1] / (torch.finfo(dtype).eps * options.steps)
+            print(f"{name}: {results[name].worst[-1]:.3g}, {share:.2g} of eps T", flush=True)
+            write(options.out, options.steps, results)
+
+
+def write(out: Path, steps: int, results: dict[str, Drift]) -> None:
+    """Add curves to those that the file has, so that backends can be run one after the other."""
+    curves = json.loads(out.read_text())["curves"] if out.exists() else {}
+    curves |= {name: curve._asdict() for name, curve in results.items()}
+    order = list(RUNS)
+    ordered = dict(sorted(curves.items(), key=lambda item: order.index(item[0].split(",")[0])))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(
+        json.dumps({"steps": steps, "kernel": status().library, "curves": ordered}, indent=1) + "\n"
     )
 
 

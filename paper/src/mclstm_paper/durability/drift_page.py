@@ -22,8 +22,8 @@ def drift_table(root: Path) -> str:
     for case, curve in content["curves"].items():
         worst, median = curve["worst"][-1], curve["median"][-1]
         share = worst / (EPS[dtype(case)] * content["steps"])
-        lines.append([case, f"{worst:.1e}", f"{median:.1e}", f"{share:.1e}"])
-    return text_table(["case", f"worst of {content['seeds']} seeds", "median", "worst / (eps T)"], lines)
+        lines.append([case, str(curve["seeds"]), f"{worst:.1e}", f"{median:.1e}", f"{share:.1e}"])
+    return text_table(["case", "seeds", "worst", "median", "worst / (eps T)"], lines)
 
 
 def drift_svg(root: Path) -> bytes:
@@ -32,14 +32,15 @@ def drift_svg(root: Path) -> bytes:
 
 
 def drift_figure(curves: Mapping[str, Mapping[str, list[float]]]) -> Figure:
-    """The worst seed of every case and the bound eps T, one panel per dtype."""
+    """The kernel's worst seed of every case and the bound eps T, one panel per dtype."""
     with plot_style():
         figure = Figure(figsize=(9, 3.8), layout="constrained")
         for place, (name, eps) in enumerate(EPS.items()):
             axes = figure.add_subplot(1, 2, place + 1)
-            cases = {case: curve for case, curve in curves.items() if dtype(case) == name}
+            start = f"native, {name}, "
+            cases = {case: curve for case, curve in curves.items() if case.startswith(start)}
             for case, curve in cases.items():
-                axes.plot(curve["steps"], curve["worst"], label=case.removeprefix(f"{name}, "))
+                axes.plot(curve["steps"], curve["worst"], label=case.removeprefix(start))
             steps = next(iter(cases.values()))["steps"]
             bound = [eps * step for step in steps]
             axes.plot(steps, bound, "--", color=COLOURS["guide"], label="bound: eps × steps")
@@ -51,9 +52,9 @@ def drift_figure(curves: Mapping[str, Mapping[str, list[float]]]) -> Figure:
 
 
 def dtype(case: str) -> str:
-    """The dtype of a case, which its name begins with.
+    """The dtype of a case, which its name holds after the backend.
 
-    >>> dtype("float32, closed, static R")
+    >>> dtype("native, float32, closed, static R")
     'float32'
     """
-    return case.split(",")[0]
+    return case.split(", ")[1]
