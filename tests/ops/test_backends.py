@@ -18,7 +18,7 @@ from mclstm.ops.ledger import audit, ledger, promised
 from mclstm.ops.native.build import SOURCE, file_name, library, status
 from mclstm.ops.problem import Problem
 from support.cases import draw, in_float32, run
-from support.record import keep
+from support.record import keep, measured
 from support.tolerance import assert_close
 from support.variants import ABLATIONS, VARIANTS, Hypernetwork, build, inputs
 
@@ -55,12 +55,12 @@ def test_random_cases(block: int) -> None:
             own = exact if dtype == torch.float64 else run(case, "reference", dtype)
             for backend in FAST:
                 found, eps = run(case, backend, dtype), torch.finfo(dtype).eps
-                note(f"error / bound, {backend}, {dtype}", assert_close(found, exact, own, eps, steps))
+                note(f"error / bound, {measured(backend, dtype)}", assert_close(found, exact, own, eps, steps))
                 if case.lengths is None:
                     book = ledger(x, found.forward["h"], found.forward["c"])
                     ratio = (book.residual.abs() / promised(book, cells, dtype)).max().item()
                     assert ratio <= 1.0
-                    note(f"ledger error / bound, {backend}, {dtype}", ratio)
+                    note(f"ledger error / bound, {measured(backend, dtype)}", ratio)
         note("cases", worst.get("cases", 0) + 1)
 
 

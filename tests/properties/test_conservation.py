@@ -16,8 +16,7 @@ from torch import Tensor
 from mclstm import MCLSTM
 from mclstm.nn.flows import Flows
 from mclstm.ops.ledger import promised
-from mclstm.ops.native.build import status
-from support.record import keep
+from support.record import keep, measured
 from support.variants import Hypernetwork, shaken
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
@@ -158,8 +157,7 @@ def _closes(flows: Flows, cells: int, dtype: torch.dtype, backend: str) -> None:
     book = flows.ledger
     share = float((book.residual.abs() / promised(book, cells, dtype)).max())
     assert share <= 1.0
-    kernel = f", {status().library}" if backend == "native" else ""
-    _note(f"{backend}{kernel}, {dtype}", share)
+    _note(measured(backend, dtype), share)
 
 
 def _is_physical(flows: Flows, cells: int, dtype: torch.dtype) -> None:

@@ -22,6 +22,7 @@ from mclstm.errors import (
     TrainingError,
     missing_extra,
 )
+from mclstm.ops.native.build import chosen
 
 __all__ = ["VERBS", "main"]
 
@@ -76,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(verb: str, words: list[str]) -> int:
     try:
+        chosen()  # a wrong MCLSTM_KERNEL is refused before anything is written
         function = _function(verb)
         import typer
 

@@ -41,15 +41,16 @@ def demo(root: Path) -> str:
 def properties(root: Path) -> str:
     """The worst ledger errors of ten thousand random configurations, by backend and dtype."""
     content = committed_results(root / "results/conservation/properties.json")
+    count = content.pop("configurations")
     rows = [[name, f"{share:.2f}"] for name, share in content.items()]
-    return text_table(["", "worst error, as a share of 4 eps (T + K)"], rows)
+    return text_table([f"{count:,} random configurations", "worst error, as a share of the promise"], rows)
 
 
 def backends(root: Path) -> str:
     """How far the fast backends are from the reference: the worst of all cases, as a share of the bound."""
     content = committed_results(root / "results/conservation/backends.json")
     cases = content.pop("cases")
-    rows = [[name.replace("torch.float", "float"), f"{share:.2f}"] for name, share in content.items()]
+    rows = [[name, f"{share:.2f}"] for name, share in content.items()]
     return text_table([f"{cases:,} random cases", "worst, as a share of the bound"], rows)
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "trajectory",
 ]
 
-# With this output-gate bias o is about 1e-304 for every input: h is not zero, but m - h rounds to m.
+# With this output-gate bias o is about 2e-35 for every input: h is not zero, but what stays rounds to m.
 SHUT = -1000.0
 
 Floats = NDArray[np.float64]
