@@ -55,7 +55,9 @@ def test_random_cases(block: int) -> None:
             own = exact if dtype == torch.float64 else run(case, "reference", dtype)
             for backend in FAST:
                 found, eps = run(case, backend, dtype), torch.finfo(dtype).eps
-                note(f"error / bound, {measured(backend, dtype)}", assert_close(found, exact, own, eps, steps))
+                note(
+                    f"error / bound, {measured(backend, dtype)}", assert_close(found, exact, own, eps, steps)
+                )
                 if case.lengths is None:
                     book = ledger(x, found.forward["h"], found.forward["c"])
                     ratio = (book.residual.abs() / promised(book, cells, dtype)).max().item()

@@ -94,6 +94,35 @@ def test_small_cells_keep_their_value(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", EACH)
+def test_a_large_cell_before_small_ones_loses_nothing(backend: str) -> None:
+    """A rest too small for the first cell is for those behind it: inflow below its last digit stays."""
+    layer = MCLSTM(1, 0, 8, redistribution="identity", output_bias=-1e4, backend=backend)
+    c0 = torch.tensor([[1000.0] + 7 * [50.0]])
+    x = torch.rand(DAYS, 1, 1) * 8e-5
+    with torch.no_grad():
+        h, c = layer.trajectory(x, c0=c0)
+    rest = c0.double().sum() + x.double().sum() - h.double().sum() - c[-1].double().sum()
+    assert rest.abs() < 0.1 * EPS / 2 * 1000.0 * DAYS**0.5
+
+
+@pytest.mark.parametrize("backend", EACH)
+def test_amounts_whose_sum_overflows_are_left_alone(backend: str) -> None:
+    layer = MCLSTM(0, 0, 4, redistribution="identity", output_bias=-1e4, backend=backend)
+    c0 = torch.full((2, 4), 2e38)
+    with torch.no_grad():
+        c = layer.trajectory(torch.zeros(50, 2, 0), c0=c0)[1]
+    assert torch.equal(c[-1], c0)
+
+
+def test_an_amount_that_is_not_finite_spoils_no_other() -> None:
+    c, h = torch.tensor([1.0, torch.nan, 2.0, torch.inf]), torch.zeros(4)
+    new_h, new_c = settled(c, h, c)
+    assert torch.equal(new_h, h)
+    assert new_c.isnan().tolist() == [False, True, False, False]
+    assert new_c.isinf().tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("backend", EACH)
 def test_empty_cells_stay_empty(backend: str) -> None:
     """Mass can only reach the cells that a mask allows: rounding is no way around it."""
     forward_only = torch.tensor([[False, True, False], [False, True, False], [False, False, True]])

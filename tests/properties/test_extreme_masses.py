@@ -74,13 +74,18 @@ def test_what_is_above_the_absolute_term_is_not_only_not_lost_but_right(backend:
     assert (book.residual.abs() <= 1e-3 * book.turnover).all()
 
 
-def gradients(layer: MCLSTM, inputs: dict[str, Tensor], backend: str) -> tuple[Tensor, list[Tensor]]:
-    """h, and the gradients of all inputs and parameters of a loss that sees every outflow and store."""
+def gradients(
+    layer: MCLSTM, inputs: dict[str, Tensor], backend: str, size: float = 1.0
+) -> tuple[Tensor, list[Tensor]]:
+    """h, and the gradients of all inputs and parameters of a loss that sees every outflow and store.
+
+    size: of the gradients of outflows and stores
+    """
     layer.backend = backend
     leaves = {name: value.detach().clone().requires_grad_() for name, value in inputs.items()}
     h, c = layer.trajectory(**leaves)
     noise = torch.Generator().manual_seed(1)
-    worth = [torch.randn(value.shape, generator=noise) for value in (h, c)]
+    worth = [size * torch.randn(value.shape, generator=noise) for value in (h, c)]
     wanted = [*leaves.values(), *layer.parameters()]
     grads = torch.autograd.grad((h, c), wanted, worth, allow_unused=True)
     return h.detach(), [torch.zeros(()) if grad is None else grad for grad in grads]
@@ -97,6 +102,23 @@ def test_gradients_are_finite_wherever_those_of_the_reference_are(form: str, nor
         for backend in ("torch", "native"):
             for grad, other in zip(gradients(layer, inputs, backend)[1], expected, strict=True):
                 assert torch.isfinite(grad)[torch.isfinite(other)].all(), f"{backend}, {amount}"
+
+
+@pytest.mark.parametrize(("amount", "entry"), [(1e29, 1e-11), (1e10, 1e-30), (1e3, 1e-36)])
+@pytest.mark.parametrize("backend", ["torch", "native"])
+@pytest.mark.parametrize("form", ["many cells", "few cells", "outer"])
+def test_much_mass_in_rows_of_small_sums_has_finite_gradients(
+    form: str, backend: str, amount: float, entry: float
+) -> None:
+    """Mass over the sum of its row is beyond float32, and the loss hardly sees the mass."""
+    layer, inputs = problem(form, "relu", amount)
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            parameter.fill_(entry if name == "gates.B_r" else 1.0 if name == "gates.b_r" else 0.0)
+    _, expected = gradients(layer, inputs, "reference", 0.1 / amount)
+    assert any(bool(torch.isfinite(grad).all() and grad.any()) for grad in expected)
+    for grad, other in zip(gradients(layer, inputs, backend, 0.1 / amount)[1], expected, strict=True):
+        assert torch.isfinite(grad)[torch.isfinite(other)].all()
 
 
 @pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])

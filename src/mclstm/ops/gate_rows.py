@@ -143,10 +143,10 @@ def write_logit_gradients(
         elif mask is not None:
             out.masked_fill_(~mask, 0.0)
         return
-    w = u / rows.n
     for flat in (rows.dead, rows.cut):
-        w = w if flat is None else w.masked_fill(flat, 0.0)
-    torch.sub(g.unsqueeze(-2), q.unsqueeze(-1), out=out).mul_(w.unsqueeze(-1))
+        u = u if flat is None else u.masked_fill(flat, 0.0)
+    # Not by u / n, which may overflow where u (g - q) is small.
+    torch.sub(g.unsqueeze(-2), q.unsqueeze(-1), out=out).mul_(u.unsqueeze(-1)).div_(rows.n.unsqueeze(-1))
     if kind == "relu":
         limit = logit_limit(out.dtype)
         torch.ops.aten.hardtanh_backward.grad_input(out, rows.A, 0.0, limit, grad_input=out)

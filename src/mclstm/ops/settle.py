@@ -11,7 +11,7 @@ from torch import Tensor
 
 __all__ = ["missing", "settled"]
 
-PORTION = 4.0  # epsilons of an amount that it takes at most; it takes whole units in its last place
+PORTION = 4.0  # epsilons of an amount that it takes at most, rounded to units in its last place
 
 
 def settled(before: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
@@ -26,7 +26,8 @@ def settled(before: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     """
     amounts = torch.cat([c, h], dim=-1).detach()
     changed = amounts + portions(missing(before.detach(), amounts), amounts)
-    change_c, change_h = (changed - amounts).chunk(2, dim=-1)
+    change = torch.where(torch.isfinite(amounts), changed - amounts, 0.0)
+    change_c, change_h = change.chunk(2, dim=-1)
     return h + change_h, c + change_c
 
 
@@ -46,8 +47,13 @@ def missing(before: Tensor, after: Tensor) -> Tensor:
 
 
 def portions(rest: Tensor, amounts: Tensor) -> Tensor:
-    """What each amount takes of the rest, in their order: rest (..., 1), amounts (..., L) -> (..., L)."""
+    """What each amount takes of the rest, in their order: rest (..., 1), amounts (..., L) -> (..., L).
+
+    An amount too large to notice the rest takes nothing, nor does one that is not finite.
+    """
     sizes = amounts.abs()
     most = sizes * (1.0 + PORTION * torch.finfo(amounts.dtype).eps) - sizes  # whole units in the last place
+    notices = (sizes + rest.abs() > sizes) & torch.isfinite(sizes)
+    most = torch.where(notices, most, 0.0)
     taken = most.cumsum(dim=-1) - most
     return rest.sign() * (rest.abs() - taken).clamp(min=0.0).minimum(most)

@@ -89,37 +89,36 @@ def _marks(steps: int) -> set[int]:
     return marks
 
 
+def case_name(backend: str, dtype: torch.dtype, closed: bool, kind: Kind) -> str:
+    """`native (avx2), float32, closed, static R`: the backend with its kernel, and what runs through it."""
+    kernel = str(status().library).removesuffix(".so").removeprefix("kernel_")
+    computer = f"{backend} ({kernel})" if backend == "native" else backend
+    return f"{computer}, {str(dtype).removeprefix('torch.')}, {'closed' if closed else 'open'}, {kind} R"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--backends", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    results: dict[str, Drift] = {}
     for backend in options.backends:
         seeds, dtypes, kinds = RUNS[backend]
         for dtype, closed, kind in itertools.product(dtypes, (True, False), kinds):
-            name = (
-                f"{backend}, {str(dtype).removeprefix('torch.')}, {'closed' if closed else 'open'}, {kind} R"
-            )
-            results[name] = drift(
+            curve = drift(
                 options.steps, dtype, closed=closed, redistribution=kind, seeds=seeds, backend=backend
             )
-            share = results[name].worst[-1] / (torch.finfo(dtype).eps * options.steps)
-            print(f"{name}: {results[name].worst[-1]:.3g}, {share:.2g} of eps T", flush=True)
-            write(options.out, options.steps, results)
+            name, share = case_name(backend, dtype, closed, kind), curve.worst[-1] / options.steps
+            print(f"{name}: {curve.worst[-1]:.3g}, {share / torch.finfo(dtype).eps:.2g} of eps T", flush=True)
+            write(options.out, name, curve)
 
 
-def write(out: Path, steps: int, results: dict[str, Drift]) -> None:
-    """Add curves to those that the file has, so that backends can be run one after the other."""
+def write(out: Path, name: str, curve: Drift) -> None:
+    """Put a curve into the file, in the place of an older one, so that backends can be run one by one."""
     curves = json.loads(out.read_text())["curves"] if out.exists() else {}
-    curves |= {name: curve._asdict() for name, curve in results.items()}
-    order = list(RUNS)
-    ordered = dict(sorted(curves.items(), key=lambda item: order.index(item[0].split(",")[0])))
+    curves[name] = curve._asdict()
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(
-        json.dumps({"steps": steps, "kernel": status().library, "curves": ordered}, indent=1) + "\n"
-    )
+    out.write_text(json.dumps({"curves": curves}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def drift_table(root: Path) -> str:
     lines = []
     for case, curve in content["curves"].items():
         worst, median = curve["worst"][-1], curve["median"][-1]
-        share = worst / (EPS[dtype(case)] * content["steps"])
+        share = worst / (EPS[dtype(case)] * curve["steps"][-1])
         lines.append([case, str(curve["seeds"]), f"{worst:.1e}", f"{median:.1e}", f"{share:.1e}"])
     return text_table(["case", "seeds", "worst", "median", "worst / (eps T)"], lines)
 
@@ -37,10 +37,9 @@ def drift_figure(curves: Mapping[str, Mapping[str, list[float]]]) -> Figure:
         figure = Figure(figsize=(9, 3.8), layout="constrained")
         for place, (name, eps) in enumerate(EPS.items()):
             axes = figure.add_subplot(1, 2, place + 1)
-            start = f"native, {name}, "
-            cases = {case: curve for case, curve in curves.items() if case.startswith(start)}
+            cases = {c: curve for c, curve in curves.items() if c.startswith("native") and dtype(c) == name}
             for case, curve in cases.items():
-                axes.plot(curve["steps"], curve["worst"], label=case.removeprefix(start))
+                axes.plot(curve["steps"], curve["worst"], label=case.split(f"{name}, ")[1])
             steps = next(iter(cases.values()))["steps"]
             bound = [eps * step for step in steps]
             axes.plot(steps, bound, "--", color=COLOURS["guide"], label="bound: eps × steps")
@@ -54,7 +53,7 @@ def drift_figure(curves: Mapping[str, Mapping[str, list[float]]]) -> Figure:
 def dtype(case: str) -> str:
     """The dtype of a case, which its name holds after the backend.
 
-    >>> dtype("native, float32, closed, static R")
+    >>> dtype("native (avx2), float32, closed, static R")
     'float32'
     """
     return case.split(", ")[1]

@@ -23,7 +23,10 @@ class Books {
     void settle(Vec *out, Vec *cell, Index K, const Vec *live) {
         enter<-1>(out, K);
         enter<-1>(cell, K);
-        for (int w = 0; w < W; ++w) sum_[w] = live[w] != T(0) ? sum_[w] + lost_[w] : Vec{};
+        for (int w = 0; w < W; ++w) {
+            const Vec rest = sum_[w] + lost_[w];
+            sum_[w] = (live[w] != T(0)) & (rest - rest == T(0)) ? rest : Vec{};  // the sum of large amounts may overflow
+        }
         give(cell, K);
         give(out, K);
     }
@@ -42,7 +45,7 @@ class Books {
             }
     }
 
-    // An amount takes four epsilons of itself at most, so that its sign stays; what that rounds away remains to be given.
+    // An amount takes about four epsilons of itself at most, so that its sign stays; what that rounds away remains to be given.
     void give(Vec *rows, Index count) {
         const T portion = 4 * std::numeric_limits<T>::epsilon();
         for (Index k = 0; k < count; ++k)

@@ -129,11 +129,10 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
                        const T *fallback, const typename Lanes<T>::Vec *g, typename Lanes<T>::Vec *q) {
     typedef typename Lanes<T>::Vec Vec;
     for (Index row = 0; row < count; ++row, u += W, A += K * W, ++by, fallback += K, q += W) {
-        Vec sum[W] = {}, part[W];
+        Vec sum[W] = {};
         for (Index j = 0; j < K * W; j += W)
             for (int w = 0; w < W; ++w) sum[w] += A[j + w] * by->inverse[w] * g[j + w];  // A g alone could overflow
         for (int w = 0; w < W; ++w) {
-            part[w] = u[w] * by->inverse[w];
             const auto dead = by->inverse[w] == T(0);
             for (Index j = 0; j < K && kind == RELU && any(dead); ++j) sum[w] += dead ? fallback[j] * g[j * W + w] : Vec{};
             q[w] = sum[w];
@@ -146,9 +145,10 @@ inline void share_back(const typename Lanes<T>::Vec *u, typename Lanes<T>::Vec *
                 }
         } else if (kind == RELU) {
             for (Index j = 0; j < K * W; j += W)
-                for (int w = 0; w < W; ++w) A[j + w] = (A[j + w] > T(0)) & (A[j + w] < Exp<T>::logit_limit) ? part[w] * (g[j + w] - sum[w]) : Vec{};
+                for (int w = 0; w < W; ++w) A[j + w] = (A[j + w] > T(0)) & (A[j + w] < Exp<T>::logit_limit) ? by->inverse[w] * (u[w] * (g[j + w] - sum[w])) : Vec{};
         } else {
-            for (int w = 0; w < W; ++w) {  // no slope where the largest logit is cut off: the others are zero
+            Vec part[W];  // no slope where the largest logit is cut off: the others are zero
+            for (int w = 0; w < W; ++w) {
                 const auto cut = (by->top[w] >= Exp<T>::logit_limit) | (by->top[w] <= -Exp<T>::logit_limit);
                 part[w] = cut ? Vec{} : u[w];
             }
