@@ -27,11 +27,13 @@ FORMS: dict[str, tuple[int, dict[str, Any]]] = {
 STEPS, BATCH = 12, 5
 
 
-def problem(form: str, norm: str, amount: float, scale: float = 1.0) -> tuple[MCLSTM, dict[str, Tensor]]:
+def problem(
+    form: str, norm: str, amount: float, scale: float = 1.0, sees: tuple[str, ...] = ("aux", "state", "mass")
+) -> tuple[MCLSTM, dict[str, Tensor]]:
     """A layer with weights times `scale`; inflow begins after a few empty steps, some stores are filled."""
     cells, options = FORMS[form]
     options = {
-        "gates_see": ("aux", "state", "mass"),
+        "gates_see": sees,
         "redistribution_norm": norm,
         "input_norm": norm,
     } | options
@@ -111,14 +113,14 @@ def test_much_mass_in_rows_of_small_sums_has_finite_gradients(
     form: str, backend: str, amount: float, entry: float
 ) -> None:
     """Mass over the sum of its row is beyond float32, and the loss hardly sees the mass."""
-    layer, inputs = problem(form, "relu", amount)
+    layer, inputs = problem(form, "relu", amount, sees=("aux", "state"))
     with torch.no_grad():
         for name, parameter in layer.named_parameters():
             parameter.fill_(entry if name == "gates.B_r" else 1.0 if name == "gates.b_r" else 0.0)
     _, expected = gradients(layer, inputs, "reference", 0.1 / amount)
-    assert any(bool(torch.isfinite(grad).all() and grad.any()) for grad in expected)
     for grad, other in zip(gradients(layer, inputs, backend, 0.1 / amount)[1], expected, strict=True):
-        assert torch.isfinite(grad)[torch.isfinite(other)].all()
+        assert torch.isfinite(other).all()
+        assert torch.isfinite(grad).all()
 
 
 @pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
