@@ -9,14 +9,12 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from mclstm import MCFC, MCLSTM, LinearHead, MCFCHead, MCLSTMCell, MultiplicativeMCFC, ScaledHead, SumHead
 from mclstm.nn.ensemble_dim import generators
-from mclstm.ops import dispatch
 from mclstm.ops.ledger import ledger
-from support.variants import COUPLED, VARIANTS, Hypernetwork, build, inputs, shaken
+from support.variants import COUPLED, EACH_BACKEND, VARIANTS, Hypernetwork, build, inputs, shaken
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
 SEEDS = [11, 5, 7]
-BACKENDS = [name for name in dispatch.BACKENDS if name != "auto"]
 FORMS = {name: make for name, make in (VARIANTS | COUPLED).items() if name != "hypernetwork"}
 
 
@@ -38,7 +36,7 @@ def each(value: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("name", FORMS)
 def test_members_equal_layers_alone(name: str, backend: str, shared: bool) -> None:
     layer, given = build(name, members=3, backend=backend), inputs(batch=9)
@@ -63,7 +61,7 @@ def test_members_equal_layers_alone(name: str, backend: str, shared: bool) -> No
                 torch.testing.assert_close(together.grad[member], single.grad, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("name", ["hydrology", "static", "outer", "identity"])
 def test_derivatives_of_members(name: str, backend: str) -> None:
     layer, (x, a, s) = build(name, cells=2, members=2, backend=backend), inputs(steps=2, batch=2)
@@ -82,7 +80,7 @@ def test_derivatives_of_members(name: str, backend: str) -> None:
     assert gradgradcheck(function, given, fast_mode=True)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_shared_and_separate_inputs_agree(backend: str) -> None:
     layer, given = build("hydrology", members=3, backend=backend), inputs(batch=9)
     given = tuple(value.requires_grad_() for value in given)
@@ -175,7 +173,7 @@ def test_generators_carry_on_from_layer_to_head() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_every_member_conserves(backend: str, dtype: torch.dtype) -> None:
     layer = build("hydrology", members=5, dtype=dtype, backend=backend)
     x, a, s = inputs(30, 17, dtype)
@@ -268,7 +266,7 @@ def test_what_cannot_be_used_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("lengths", [None, [5, 0, 3, 1, 5, 5, 2, 4, 5]], ids=["whole", "lengths"])
 @pytest.mark.parametrize("members", [None, 3])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("name", ["hydrology", "static", "sees-aux"])
 def test_the_last_step_is_that_of_the_sequence(
     name: str, backend: str, members: int | None, lengths: list[int] | None
@@ -289,7 +287,7 @@ def test_the_last_step_is_that_of_the_sequence(
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_derivatives_of_the_last_step(backend: str) -> None:
     layer = build("static", cells=2, members=2, backend=backend, batch_first=True)
     x, a, s = inputs(steps=2, batch=3)

@@ -64,18 +64,19 @@ def test_none_means_that_torch_computes(capsys: pytest.CaptureFixture[str]) -> N
     x = torch.rand(9, 4, 1)
     with running("none"):
         assert build.library() is None
-        assert "MCLSTM_KERNEL=none chooses backend='torch'; unset it" in doctor(capsys)
+        assert "switched off by MCLSTM_KERNEL=none; unset it" in doctor(capsys)
         by_auto, by_native, by_torch = (layer(x)[0] for layer in layers)
     assert torch.equal(by_auto, by_torch)
     assert torch.equal(by_native, by_torch)
     assert build.library() is not None  # as before
 
 
-def test_one_that_is_not_built_is_replaced_by_none(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_that_is_not_built_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "kernel_avx2.so").unlink()
     (place / build.FAILURE).write_text("g++ failed with exit code 1: no memory")
     with running("avx2"):
-        assert build.library() is None
+        with pytest.raises(ConfigError, match="not built"):
+            MCLSTM(1, 0, 3)(torch.rand(2, 1, 1))
         assert not build.status().available
         assert build.status().reason == (
             "MCLSTM_KERNEL=avx2 chooses kernel_avx2.so: not built; run `python -m mclstm.ops.native.build` "
@@ -85,7 +86,7 @@ def test_one_that_is_not_built_is_replaced_by_none(place: Path, capsys: pytest.C
         assert f"missing: {build.status().reason}" in doctor(capsys)
 
 
-def test_one_of_another_processor_is_replaced_by_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_another_processor_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = build._open
 
     def not_here(path: Path, expected: str) -> tuple[object, str]:
@@ -93,7 +94,8 @@ def test_one_of_another_processor_is_replaced_by_none(place: Path, monkeypatch: 
 
     monkeypatch.setattr(build, "_open", not_here)
     with running("avx512"):
-        assert build.library() is None
+        with pytest.raises(ConfigError, match="not for this processor"):
+            build.library()
         assert build.status().reason == (
             "MCLSTM_KERNEL=avx512 chooses kernel_avx512.so: not for this processor; "
             "unset MCLSTM_KERNEL for the best kernel that runs here."
@@ -121,7 +123,7 @@ def test_a_process_reads_it_when_it_starts() -> None:
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=around
     )
-    assert shown.stdout.startswith("None MCLSTM_KERNEL=none")
+    assert shown.stdout.startswith("None switched off by MCLSTM_KERNEL=none")
 
 
 def test_a_call_does_not_search_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,13 @@ from torch import Tensor
 
 from mclstm import MCLSTM
 from mclstm.ops import manual, reference
-from mclstm.ops.dispatch import BACKENDS
 from mclstm.ops.settle import missing, settled
-from support.variants import ring
+from support.variants import EACH_BACKEND, ring
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
 DAYS = 3_650
 EPS = torch.finfo(torch.float32).eps
-EACH = [name for name in BACKENDS if name != "auto"]
 # A form for each way through the kernel, and those in which mass may not go everywhere.
 FORMS: dict[str, tuple[int, dict[str, Any]]] = {
     "dynamic": (24, {"redistribution_norm": "relu"}),
@@ -52,7 +50,7 @@ def residual(backend: str, form: str, lengths: list[int] | None = None, batch: i
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_ten_years_close(backend: str, form: str) -> None:
     assert residual(backend, form) < 1
 
@@ -63,7 +61,7 @@ def test_ten_years_of_one_sample_and_of_many_close(form: str, batch: int) -> Non
     assert residual("native", form, batch=batch) < 1
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_padding_keeps_what_is_stored(backend: str) -> None:
     assert residual(backend, "dynamic", [DAYS, DAYS // 2, DAYS - 1]) < 1
 
@@ -75,7 +73,7 @@ def test_rounding_alone_would_not(backend: str, monkeypatch: pytest.MonkeyPatch)
     assert residual(backend, "static") > 50
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_small_cells_keep_their_value(backend: str) -> None:
     """Cells of 1e-4 beside one of 1,000: each keeps its digits, although the large one is rounded by more."""
     torch.manual_seed(2)
@@ -93,7 +91,7 @@ def test_small_cells_keep_their_value(backend: str) -> None:
     assert ((cells - exact).abs() / exact).max() < 8 * EPS * steps**0.5
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_a_large_cell_before_small_ones_loses_nothing(backend: str) -> None:
     """A rest too small for the first cell is for those behind it: inflow below its last digit stays."""
     layer = MCLSTM(1, 0, 8, redistribution="identity", output_bias=-1e4, backend=backend)
@@ -105,7 +103,7 @@ def test_a_large_cell_before_small_ones_loses_nothing(backend: str) -> None:
     assert rest.abs() < 0.1 * EPS / 2 * 1000.0 * DAYS**0.5
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_amounts_whose_sum_overflows_are_left_alone(backend: str) -> None:
     layer = MCLSTM(0, 0, 4, redistribution="identity", output_bias=-1e4, backend=backend)
     c0 = torch.full((2, 4), 2e38)
@@ -122,7 +120,7 @@ def test_an_amount_that_is_not_finite_spoils_no_other() -> None:
     assert new_c.isinf().tolist() == [False, False, False, True]
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_empty_cells_stay_empty(backend: str) -> None:
     """Mass can only reach the cells that a mask allows: rounding is no way around it."""
     forward_only = torch.tensor([[False, True, False], [False, True, False], [False, False, True]])

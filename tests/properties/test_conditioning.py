@@ -10,13 +10,12 @@ import pytest
 import torch
 
 from mclstm import MCLSTM
-from mclstm.ops.dispatch import BACKENDS
 from support.conditioning import Sensitive, draw, largest_gap, nudged, run, turnover
+from support.variants import EACH_BACKEND
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
 BLOCKS, CASES = 10, 500
-EACH = [name for name in BACKENDS if name != "auto"]
 
 
 def bound(change: float, mass: float, dtype: torch.dtype) -> float:
@@ -31,7 +30,7 @@ def test_float32_is_as_exact_as_its_inputs(block: int) -> None:
         exact = run(rounded, "reference", torch.float64)
         change = largest_gap(exact, run(problem, "reference", torch.float64))
         allowed = bound(change, turnover(problem), torch.float32)
-        for backend in EACH:
+        for backend in EACH_BACKEND:
             together = run(rounded, backend, torch.float32)
             assert largest_gap(together, exact) <= allowed, f"seed {seed}, {backend}"
             alone = run(rounded, backend, torch.float32, slice(0, 1))
@@ -47,7 +46,7 @@ def test_float64_does_not_depend_on_the_batch(block: int) -> None:
         exact = run(problem, "reference", torch.float64)
         change = largest_gap(exact, run(nudged(problem, torch.float64), "reference", torch.float64))
         allowed = bound(change, turnover(problem), torch.float64)
-        for backend in EACH:
+        for backend in EACH_BACKEND:
             together = run(problem, backend, torch.float64)
             assert largest_gap(together, exact) <= allowed, f"seed {seed}, {backend}"
             alone = run(problem, backend, torch.float64, slice(1, 2))
@@ -56,7 +55,7 @@ def test_float64_does_not_depend_on_the_batch(block: int) -> None:
             )
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_a_sample_alone_equals_itself_in_a_batch(backend: str) -> None:
     """The configuration in which the two differed by 9.5e-12 while stores were differences."""
     for seed in range(20):

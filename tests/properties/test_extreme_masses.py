@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 
 from mclstm import MCLSTM
-from mclstm.ops.dispatch import BACKENDS
 from mclstm.ops.ledger import audit, ledger, promised
+from support.variants import EACH_BACKEND
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
-EACH = [name for name in BACKENDS if name != "auto"]
 AMOUNTS = [1e-45, 1e-42, 1e-39, 1e-37, 1e-34, 1e-30, 1e-15, 1.0, 1e15, 1e30]
 # A form for each way through the kernel, and what runs in `torch`.
 FORMS: dict[str, tuple[int, dict[str, Any]]] = {
@@ -51,7 +50,7 @@ def problem(
 
 @pytest.mark.parametrize("amount", AMOUNTS)
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_the_promise_holds(backend: str, form: str, amount: float) -> None:
     for norm in ("softmax", "sigmoid", "relu"):
         layer, inputs = problem(form, norm, amount)
@@ -65,7 +64,7 @@ def test_the_promise_holds(backend: str, form: str, amount: float) -> None:
         assert (book.outflow + book.storage > 0)[there].all()
 
 
-@pytest.mark.parametrize("backend", EACH)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_what_is_above_the_absolute_term_is_not_only_not_lost_but_right(backend: str) -> None:
     """A mass of 1e-36 among 40 cells: every product with a share is a denormal number."""
     layer, inputs = problem("many cells", "softmax", 1e-36)

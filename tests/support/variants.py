@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from mclstm import MCLSTM
+from mclstm.ops.dispatch import BACKENDS
 
 MASS, AUX, STATIC = 2, 3, 2
+EACH_BACKEND = [name for name in BACKENDS if name != "auto"]
 Module = TypeVar("Module", bound=nn.Module)
 
 

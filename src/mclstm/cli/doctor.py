@@ -48,7 +48,7 @@ def _kernel() -> str:
 
     kernel, name = status(), chosen()
     if not kernel.available:
-        return f"missing: {kernel.reason}"
+        return str(kernel.reason) if name == "none" else f"missing: {kernel.reason}"
     if name is not None:
         return f"available: {kernel.library}, chosen by {VARIABLE}={name}"
     skipped = f"; better ones skipped: {kernel.skipped}" if kernel.skipped else ""

@@ -84,9 +84,7 @@ class Shares(NamedTuple):
     n: Tensor  # (E, B, N), 1 for a dead row
     dead: Tensor | None  # (E, B, N) bool, rows without a positive entry (ReLU only), replaced by `fallback`
     fallback: Tensor  # (N, K)
-    cut: Tensor | None = (
-        None  # (E, B, N) bool, rows whose largest logit `bounded` cut off (not ReLU): no slope
-    )
+    cut: Tensor | None = None  # (E, B, N) bool, rows without slope: `bounded` cut their largest logit off
 
 
 def shares(logits: Tensor, kind: str, fallback: Tensor, mask: Tensor | None) -> Shares:

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-SATURATED = (
-    80.0  # the logit beyond which a logistic gate is constant; the same in both dtypes, as a store shows it
-)
+# The logit beyond which a logistic gate is constant; the same in both dtypes, as EMPTY in reference.py is.
+SATURATED = 80.0
 
 
 def bounded(z: Tensor) -> Tensor:

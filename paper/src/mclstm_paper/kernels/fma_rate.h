@@ -12,7 +12,7 @@ using Floats = Lanes<float>::Vec;
 // Independent sums, so that none waits for its own result; with factor and term they fit into the registers, 16 of AVX2 or 32 of AVX-512.
 constexpr int SUMS = BYTES == 64 ? 24 : 12;
 
-// A value of which the compiler knows nothing, not even that it equals another: it can neither merge nor remove the work of a iteration.
+// A value of which the compiler knows nothing, not even that it equals another: it can neither merge nor remove the work of an iteration.
 ALWAYS Floats hidden(Floats v) {
 #if defined(__x86_64__)
     asm volatile("" : "+v"(v));

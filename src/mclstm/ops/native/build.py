@@ -16,7 +16,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 __all__ = ["SOURCE", "VARIABLE", "Status", "build", "chosen", "library", "search", "status"]
 
@@ -116,8 +116,10 @@ def status() -> Status:
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The loaded kernel, or None."""
-    loaded = search(SOURCE, FOLDER)[0]
+    """The loaded kernel, or None; a kernel that MCLSTM_KERNEL names and that cannot run is refused."""
+    loaded, state = search(SOURCE, FOLDER)
+    if loaded is None and chosen() in TARGETS:
+        _refuse(str(state.reason))
     if loaded is not None:
         for function in (loaded.mclstm_forward, loaded.mclstm_backward):
             function.argtypes = (ctypes.c_void_p,)
@@ -128,14 +130,18 @@ def library() -> ctypes.CDLL | None:
 def chosen() -> str | None:
     """The kernel that MCLSTM_KERNEL names; None, where it is not set, is the best one that runs here."""
     name = os.environ.get(VARIABLE) or None
-    if name is None or name in CHOICES:
-        return name
+    if name is not None and name not in CHOICES:
+        _refuse(
+            f"{VARIABLE} is {name!r} in the environment; set it to {', '.join(CHOICES[:-1])} or "
+            f"{CHOICES[-1]}, or unset it for the best kernel that runs here."
+        )
+    return name
+
+
+def _refuse(message: str) -> NoReturn:
     from mclstm.errors import ConfigError  # here, because setup.py runs this file without the package
 
-    raise ConfigError(
-        f"{VARIABLE} is {name!r} in the environment; set it to {', '.join(CHOICES[:-1])} or {CHOICES[-1]}, "
-        "or unset it for the best kernel that runs here."
-    )
+    raise ConfigError(message)
 
 
 @cache
@@ -151,7 +157,7 @@ def search(source: Path, folder: Path) -> tuple[ctypes.CDLL | None, Status]:
 def _named(source: Path, folder: Path, name: str) -> tuple[ctypes.CDLL | None, Status]:
     """This library or none: a comparison must not run silently with another one."""
     if name == "none":
-        return None, Status(False, None, f"{VARIABLE}=none chooses backend='torch'; unset it for the kernel.")
+        return None, Status(False, None, f"switched off by {VARIABLE}=none; unset it for the kernel.")
     path = folder / file_name(source, name)
     loaded, reason = _open(path, digest(source))
     if loaded is not None:
