@@ -23,7 +23,7 @@ Names = Annotated[list[str] | None, typer.Option(help="column; repeat, or separa
 def check(
     data: Annotated[Path, typer.Argument(help="file or folder")],
     reader: Annotated[
-        str, typer.Option(help="auto, csv, netcdf, parquet, generic_nh, caravan, camels_us")
+        str, typer.Option(help="auto, csv, netcdf, npz, ..., or camels_us/daymet, traffic4cast/ne_se_sw_nw")
     ] = "auto",
     mass: Names = None,
     aux: Names = None,
@@ -79,6 +79,7 @@ def _print_json(report: Report) -> None:
     content = report._asdict() | {
         "roles": report.roles._asdict(),
         "findings": [finding._asdict() for finding in report.findings],
+        "balances": [balance._asdict() for balance in report.balances],
     }
     print(json.dumps(content, indent=1))
 
@@ -91,6 +92,7 @@ def _summary(report: Report) -> list[str]:
         f"read as: {'; '.join(roles) or 'nothing'}",
         f"missing values: {sum(int(str(row['count'])) for row in report.missing)}; "
         f"findings: {bad} errors, {len(report.findings) - bad} warnings",
+        *(balance.sentence() for balance in report.balances[:MOST_LINES]),
     ]
 
 

@@ -23,7 +23,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
 }  # fmt: skip
 PATTERNS = {
     NAME: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",
-    READER: f"one of {', '.join(READER_NAMES)}, camels_us/<product>",
+    READER: f"one of {', '.join(READER_NAMES)}, camels_us/<product>, traffic4cast/<order>",
 }
 NEEDS = {
     "bool_type": "true or false",

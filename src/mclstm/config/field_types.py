@@ -26,8 +26,18 @@ RULES = ConfigDict(
     extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
 )
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-READER_NAMES = ("auto", "csv", "netcdf", "parquet", "generic_nh", "caravan", "camels_us")
-READER = rf"^({'|'.join(READER_NAMES)}(/[a-z_]+)?)$"  # the last one may name a product
+READER_NAMES = (
+    "auto",
+    "csv",
+    "netcdf",
+    "parquet",
+    "npz",
+    "generic_nh",
+    "caravan",
+    "camels_us",
+    "traffic4cast",
+)
+READER = rf"^({'|'.join(READER_NAMES)}|(camels_us|traffic4cast)/[a-z_]+)$"
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # the years pandas can hold in nanoseconds
 
 

@@ -106,7 +106,16 @@ def test_caravan(data: xr.Dataset, form: str, tmp_path: Path) -> None:
 
 
 def test_registry_names_every_reader() -> None:
-    assert list(READERS) == ["csv", "netcdf", "parquet", "generic_nh", "caravan", "camels_us"]
+    assert list(READERS) == [
+        "csv",
+        "netcdf",
+        "parquet",
+        "npz",
+        "generic_nh",
+        "caravan",
+        "camels_us",
+        "traffic4cast",
+    ]
 
 
 def test_a_static_column_of_caravans_series_does_not_hide_its_attributes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mclstm.data.checks.flow_balance import DailyBalance, daily_balances
 from mclstm.data.checks.table_check import inspect
 from mclstm.data.columns import MASS_NAMES, TARGET_NAMES, day
 from mclstm.data.findings import Finding, unreadable
@@ -31,6 +32,7 @@ class Report(NamedTuple):
     units: dict[str, str]
     findings: list[Finding]
     missing: list[dict[str, object]]
+    balances: list[DailyBalance]
 
 
 def check(
@@ -88,7 +90,8 @@ def _report(raw: Raw, roles: Roles, units: dict[str, str], findings: list[Findin
     rows = sum(len(table.times) for table in raw.tables)
     used = {name: unit for name, unit in units.items() if roles.of(name)}
     sites = len({table.site for table in raw.tables})
-    return Report(raw.reader, sites, rows, first, last, roles, used, findings, _missing(raw))
+    balances = daily_balances(raw, roles)
+    return Report(raw.reader, sites, rows, first, last, roles, used, findings, _missing(raw), balances)
 
 
 def _missing(raw: Raw) -> list[dict[str, object]]:

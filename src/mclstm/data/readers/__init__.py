@@ -3,21 +3,25 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from mclstm.data.readers import camels_us, caravan, csv, generic_nh, netcdf, parquet
+from mclstm.data.readers import camels_us, caravan, csv, generic_nh, netcdf, npz, parquet, traffic4cast
 from mclstm.data.readers.text import with_attributes
 from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
 __all__ = ["READERS", "UNITS", "detect", "load"]
 
-READERS: dict[str, Callable[[Path, Request], Raw]] = {
+READERS: dict[str, Callable[..., Raw]] = {  # (path, request), and the variant for those of VARIANTS
     "csv": csv.load,
     "netcdf": netcdf.load,
     "parquet": parquet.load,
+    "npz": npz.load,
     "generic_nh": generic_nh.load,
     "caravan": caravan.load,
     "camels_us": camels_us.load,
+    "traffic4cast": traffic4cast.load,
 }
+
+VARIANTS = ("camels_us", "traffic4cast")  # readers of `name/variant`: a product, an order of headings
 
 # Units that a format fixes without stating them in its files, by reader.
 UNITS = {"caravan": caravan.UNITS, "camels_us": camels_us.UNITS}
@@ -25,23 +29,25 @@ UNITS = {"caravan": caravan.UNITS, "camels_us": camels_us.UNITS}
 SUFFIXES = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv",
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf", ".h5": "netcdf", ".hdf5": "netcdf",
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".pq": "parquet", ".npz": "npz",
 }  # fmt: skip
 
 
 def load(path: Path, reader: str, request: Request) -> Raw:
-    """Read a path with a reader of READERS, `auto`, or `camels_us/<product>`."""
-    name, _, product = reader.partition("/")
+    """Read a path with a reader of READERS, `auto`, or `<reader>/<variant>`, such as camels_us/daymet."""
+    name, _, variant = reader.partition("/")
     name = detect(path) if name == "auto" else name
-    if name not in READERS or (product and name != "camels_us"):
+    if name not in READERS or (variant and name not in VARIANTS):
         raise DataError(f"there is no reader {reader!r}. Choose one of auto, {', '.join(READERS)}.")
-    raw = camels_us.load(path, request, product) if product else READERS[name](path, request)
+    raw = READERS[name](path, request, *([variant] if variant else []))
     return with_attributes(raw, request)._replace(reader=name)
 
 
 def detect(path: Path) -> str:
     """The reader for a path, by the layout of a folder or the ending of a file."""
     if not path.is_dir():
+        if traffic4cast.FILE.fullmatch(path.name):
+            return "traffic4cast"
         if path.suffix.lower() not in SUFFIXES and path.is_file():
             raise DataError(
                 f"{path}: the ending {path.suffix!r} does not tell the format. Name it with --reader."
@@ -51,10 +57,11 @@ def detect(path: Path) -> str:
         "camels_us": camels_us.root_of(path) is not None,
         "caravan": (path / "timeseries").is_dir(),
         "generic_nh": (path / "time_series").is_dir(),
+        "traffic4cast": traffic4cast.holds_days(path),
         "csv": any(file.suffix.lower() == ".csv" for file in path.iterdir()),
     }
     for name, fits in layouts.items():
         if fits:
             return name
-    formats = "CAMELS-US, Caravan or NeuralHydrology"
+    formats = "CAMELS-US, Caravan, NeuralHydrology or traffic4cast"
     raise DataError(f"{path} has no .csv file and no layout of {formats}. Name the folder of the data.")

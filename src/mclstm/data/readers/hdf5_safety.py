@@ -9,7 +9,7 @@ import numpy as np
 
 from mclstm.errors import DataError
 
-__all__ = ["LARGEST", "require_safe"]
+__all__ = ["LARGEST", "require_plausible_size", "require_safe"]
 
 LARGEST = 16 * 2**30  # bytes declared in one file
 FREE = 64 * 2**20  # bytes that may be declared whatever the size of the file
@@ -32,9 +32,15 @@ def require_safe(path: Path) -> None:
         # Damaged files make h5py raise almost anything.
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} is damaged or cut short ({reason}). Copy or export it again.") from None
-    if declared > LARGEST or declared > max(FREE, DENSEST * path.stat().st_size):
+    require_plausible_size(path, declared)
+
+
+def require_plausible_size(path: Path, declared: int) -> None:
+    """Refuse a packed file that declares more bytes than its size can hold, or than fit into memory."""
+    size = path.stat().st_size
+    if declared > LARGEST or declared > max(FREE, DENSEST * size):
         raise DataError(
-            f"{path} declares {declared / 2**30:.3g} GB of data but is {path.stat().st_size / 2**20:.3g} MB. "
+            f"{path} declares {declared / 2**30:.3g} GB of data but is {size / 2**20:.3g} MB. "
             "Export it again with the dimensions it really has."
         )
 

@@ -1,0 +1,1 @@
+"""Inbound and outbound flows: the paper's traffic forecast, on cities of traffic4cast and on real flights."""
