@@ -27,6 +27,8 @@ from mclstm.data.site_tables import Roles
 from mclstm.data.windows import tensors, windows
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.evaluation.metrics import score
+from mclstm.evaluation.outlets import require_target_names, variable
+from mclstm.evaluation.score_tables import score_table
 from mclstm.evaluation.simulate import simulate
 from mclstm.models import MODELS
 from mclstm.models.output import Sizes, scale_of
@@ -54,16 +56,25 @@ class Fitted(NamedTuple):
         data = tensors(series, self.moments, torch.float32)
         return simulate(self.model, data, series, (0, len(frame)), warmup=0).predictions
 
-    def predict(self, frame: pd.DataFrame) -> pd.Series:
-        """The first target at every date of a table; observations are not needed."""
-        predictions = self.simulate(frame)
-        name = "simulated" if "simulated" in predictions else f"simulated_{self.roles.target[0]}"
-        return predictions[name].isel(site=0).to_series().rename(self.roles.target[0])
+    def predict(self, frame: pd.DataFrame) -> pd.Series | pd.DataFrame:
+        """The target at every date of a table, or a column for each target; observations are not needed."""
+        predictions, names = self.simulate(frame).isel(site=0), self.roles.target
+        if len(names) == 1:
+            return predictions["simulated"].to_series().rename(names[0])
+        columns = {name: predictions[variable("simulated", name)].to_series() for name in names}
+        return pd.DataFrame(columns)
 
-    def score(self, frame: pd.DataFrame) -> dict[str, float]:
-        """NSE, KGE and the other metrics of a table that holds the target."""
-        require_columns(frame.columns, self.roles.target[:1], "the DataFrame")
-        return score(self.predict(frame).to_numpy(), frame[self.roles.target[0]].to_numpy())
+    def score(self, frame: pd.DataFrame, warmup: int = 0) -> dict[str, float] | pd.DataFrame:
+        """NSE, KGE and the other metrics of a table that holds all targets, after its first `warmup` steps.
+
+        Several targets give a table: a row for each, for their `total`, and for all of them `pooled`.
+        """
+        require_columns(frame.columns, self.roles.target, "the DataFrame")
+        if len(self.roles.target) == 1:
+            simulated, observed = self.predict(frame), frame[self.roles.target[0]]
+            return score(simulated.to_numpy()[warmup:], observed.to_numpy()[warmup:])
+        table = score_table(self.simulate(frame).isel(time=slice(warmup, None)))
+        return table.drop(columns="site").set_index("target")
 
 
 def fit(
@@ -102,6 +113,7 @@ def fit(
     roles = Roles(_names(mass), _names(aux), (), _names(target))
     if not roles.target:
         raise ConfigError("no target column is named. Name at least one, for example target='flow'.")
+    require_target_names(roles.target)
     negative = options.get("allow_negative_mass", False)
     reading = {"missing_mass": missing_mass, "missing_aux": missing_aux, "allow_negative_mass": negative}
     with respelled(""):

@@ -16,10 +16,19 @@ from mclstm.config import Config, dump_config
 from mclstm.data.checks.unit_check import require_balance
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments
+from mclstm.data.series import names
 from mclstm.data.windows import Tensors, span, tensors, windows
 from mclstm.errors import ConfigError
+from mclstm.evaluation.outlets import require_target_names
 from mclstm.evaluation.prediction_dataset import as_netcdf
 from mclstm.evaluation.restarts import simulate_with_restarts, with_restarts
+from mclstm.evaluation.rival_scores import (
+    record_of,
+    require_rivals,
+    rival_predictions,
+    rival_table,
+    together,
+)
 from mclstm.evaluation.score_tables import median_score, read_table, score_table
 from mclstm.evaluation.simulate import require_periods, simulate
 from mclstm.explain.water_balance import balance_table
@@ -62,6 +71,8 @@ class Evaluation(NamedTuple):
     scores: pd.DataFrame
     balance: pd.DataFrame
     folder: Path
+    rivals: dict[str, xr.Dataset]  # their simulations by name, as `predictions`
+    rival_scores: pd.DataFrame
 
 
 class Tables(NamedTuple):
@@ -70,6 +81,7 @@ class Tables(NamedTuple):
     scores: pd.DataFrame
     balance: pd.DataFrame
     folder: Path
+    rival_scores: pd.DataFrame
 
 
 def train(config: Config, root: Path, *, quiet: bool = False) -> Run:
@@ -99,9 +111,11 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
     if period is None:
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
-    predictions = clip_negative(run.config, _simulate(run, span(run.series, period, split)))
-    scores = score_table(predictions, run.config.evaluation.metrics)
-    result = Evaluation(predictions, scores, balance_table(predictions), run.folder.evaluation(split))
+    steps, metrics = span(run.series, period, split), run.config.evaluation.metrics
+    predictions = clip_negative(run.config, _simulate(run, steps))
+    rivals = _rivals(run, slice(*steps), predictions)
+    tables = score_table(predictions, metrics), balance_table(predictions), run.folder.evaluation(split)
+    result = Evaluation(predictions, *tables, rivals, rival_table(rivals, metrics))
     _write(result)
     run.folder.note(f"evaluated {split}: median NSE {median_score(predictions):.4f}")
     if figures:
@@ -118,7 +132,9 @@ def evaluate_once(run: Run, split: str = "test") -> Evaluation | Tables:
     if not run.folder.is_scored(split):
         return evaluate(run, split)
     folder = run.folder.evaluation(split)
-    return Tables(read_table(folder / "metrics.csv"), read_table(folder / "mass_balance.csv"), folder)
+    scores, balance = (read_table(folder / f"{name}.csv") for name in ("metrics", "mass_balance"))
+    rivals = folder / "rivals.csv"
+    return Tables(scores, balance, folder, read_table(rivals) if rivals.is_file() else rival_table({}, []))
 
 
 def load_run(path: Path) -> Run:
@@ -132,6 +148,8 @@ def load_run(path: Path) -> Run:
 def _read(config: Config) -> tuple[xr.Dataset, dict[str, Moment]]:
     """The series of a run and the scaling from its training period; refuses what cannot be trained on."""
     series = read_series(config, require_target=True)
+    require_target_names(names(series, "target"))
+    require_rivals(config.evaluation.against, pd.DatetimeIndex(series["time"].to_numpy()))
     # Before the training and not after it: a period that no site covers cannot be simulated.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
     scaling = moments(series.isel(time=slice(*span(series, config.periods.train_pair, "train"))))
@@ -198,8 +216,24 @@ def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> xr.Data
     return with_restarts(simulate(*arguments).predictions, restarted) if stores else restarted
 
 
+def _rivals(run: Run, period: slice, predictions: xr.Dataset) -> dict[str, xr.Dataset]:
+    """The predictions of every rival in a period, fitted on the training period of the run."""
+    chosen = run.config.evaluation.against
+    if not chosen:
+        return {}
+    steps = run.series.sizes["time"]
+    train = np.zeros(steps, dtype=bool)
+    train[slice(*span(run.series, run.config.periods.train_pair, "train"))] = True
+    record = record_of(run.series, np.zeros(steps, dtype=bool), np.ones(steps, dtype=bool))
+    parts = {name: rival_predictions(name, record, train, period, predictions) for name in chosen}
+    return {name: clip_negative(run.config, flows) for name, flows in parts.items()}
+
+
 def _write(result: Evaluation) -> None:
     make_folder(result.folder)
+    if result.rivals:
+        write_bytes_atomic(result.folder / "rivals.nc", as_netcdf(together(result.rivals)))
+        write_text_atomic(result.folder / "rivals.csv", result.rival_scores.to_csv(index=False))
     write_bytes_atomic(result.folder / "predictions.nc", as_netcdf(result.predictions))
     write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
     write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))

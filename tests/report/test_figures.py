@@ -132,8 +132,8 @@ def test_several_targets_have_files_of_their_own() -> None:
     for name in ("simulated", "observed"):
         values = predictions[name]
         predictions = predictions.drop_vars(name).assign({f"{name}_a/b": values, f"{name}_flow": 2 * values})
-    assert {"hydrograph-flow-A", "cells-A"} <= names(predictions)
-    assert len(names(predictions)) == 7
+    assert {"hydrograph-flow-A", "scatter-total-A", "cells-A", "outlets-A"} <= names(predictions)
+    assert len(names(predictions)) == 11
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])

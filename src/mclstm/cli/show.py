@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mclstm.training.journal import without_nan
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mclstm.pipeline import Evaluation, Tables
 
 __all__ = ["Json", "Quiet", "print_run"]
@@ -16,25 +18,61 @@ __all__ = ["Json", "Quiet", "print_run"]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
 HEADLINE = ("nse", "kge", "rmse")
+TABLE = ("nse", "kge", "rmse", "mae")
+MOST = 20  # targets in a printed table; metrics.csv has all
 
 
 def print_run(run: Path, results: "Evaluation | Tables", as_json: bool) -> None:
     """Print the median scores, the largest error of the mass balance, and where the files are."""
-    scores = results.scores
-    if (
-        "target" in scores
-    ):  # scores of different targets are not averaged: the first target stands for the run
-        scores = scores[scores["target"] == scores["target"].iloc[0]]
-    numbers = scores.drop(columns=["site", "target"], errors="ignore")
-    medians = {str(name): float(numbers[name].median()) for name in numbers}
+    from mclstm.evaluation.score_tables import headline
+
+    rows = headline(results.scores)
+    middle = medians(rows)
     error = results.balance["relative error"].max() if "relative error" in results.balance else None
     if as_json:
-        content = {"run": str(run), "median": medians, "mass_error": error, "files": str(results.folder)}
-        print(json.dumps(without_nan(content), allow_nan=False))
+        content = {"run": str(run), "median": middle, "mass_error": error, "files": str(results.folder)}
+        print(json.dumps(without_nan(content | details(results)), allow_nan=False))
         return
-    headline = ", ".join(f"{name.upper()} {medians[name]:.3f}" for name in HEADLINE if name in medians)
-    sites = len(scores)
-    print(f"{headline} ({'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
+    known = {name: middle[name] for name in HEADLINE if name in middle and middle[name] == middle[name]}
+    shown = ", ".join(f"{name.upper()} {value:.3f}" for name, value in known.items())
+    sites, targets = len(rows), results.scores["target"].nunique() if "target" in results.scores else 1
+    whose = "all targets, " if targets > 1 else ""
+    print(f"{shown} ({whose}{'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
+    for title, scores in details(results).items():
+        print(f"\n{table(title, scores)}\n")
     if error is not None:
         print(f"mass balance: the largest error of a site is {error:.1e} of its mass")
     print(f"run {run}\nresults {results.folder}")
+
+
+def medians(scores: "pd.DataFrame") -> dict[str, float]:
+    """The median of every metric over sites."""
+    numbers = scores.drop(columns=["site", "target"], errors="ignore")
+    return {str(name): float(numbers[name].median()) for name in numbers}
+
+
+def details(results: "Evaluation | Tables") -> dict[str, dict[str, dict[str, float]]]:
+    """Median scores of each of several targets, and of each rival; nothing where there are none."""
+    from mclstm.evaluation.score_tables import headline
+
+    parts: dict[str, Any] = {}
+    if "target" in results.scores:
+        by_target = results.scores.groupby("target", sort=False)
+        parts["targets"] = {str(target): medians(rows) for target, rows in by_target}
+    rivals = results.rival_scores
+    if len(rivals):
+        own = {"this model": medians(headline(results.scores))}
+        by_model = {name: rows.drop(columns="model") for name, rows in rivals.groupby("model", sort=False)}
+        parts["against"] = own | {str(name): medians(headline(rows)) for name, rows in by_model.items()}
+    return parts
+
+
+def table(title: str, scores: dict[str, dict[str, float]]) -> str:
+    """A Markdown table of the most telling metrics, a line per target or model."""
+    import pandas as pd
+
+    from mclstm.report.markdown import markdown
+
+    frame = pd.DataFrame.from_dict(scores, orient="index").rename_axis(title.removesuffix("s"))
+    shown = frame[[name for name in TABLE if name in frame]].dropna(axis="columns", how="all")
+    return markdown(pd.concat([shown.iloc[: MOST - 2], shown.iloc[MOST - 2 :].tail(2)]))

@@ -12,6 +12,9 @@ MetricName = Literal[
     "nse", "kge", "alpha-nse", "beta-nse", "beta-kge", "fhv", "flv", "fms", "peak-timing", "rmse", "mae"
 ]  # fmt: skip
 METRICS: list[MetricName] = list(get_args(MetricName))
+RivalName = Literal[
+    "climatology", "last-week", "persistence", "regression", "regression-by-time", "share-of-inflow"
+]
 
 
 def whole(key: Any) -> Any:
@@ -99,3 +102,5 @@ class EvaluationConfig(BaseModel, **RULES):
     """Simulate afresh, from empty stores and with the warm-up, every so many steps; null runs through."""
     nonnegative: bool | None = None
     """Score a prediction below zero as zero; null does so for targets in the unit of a mass."""
+    against: Annotated[list[RivalName], Field(max_length=20), AfterValidator(without_doubles)] = []
+    """Simple models to fit on the training period and to score beside this one."""

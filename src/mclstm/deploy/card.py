@@ -47,7 +47,7 @@ Digest of the data (SHA-256 over sites, dates and values): `{sha256}`.
 
 {scores}
 
-Test period {test}, {test_sites} sites. Each cell is the median over sites with the quartiles in brackets. The
+Test period {test}, {test_sites} sites. Each cell is the median over {by} with the quartiles in brackets. The
 column of a member shows the mean over members.
 
 ## Conservation certificate
@@ -106,6 +106,7 @@ def card(about: Mapping[str, Any]) -> str:
         scores=markdown(_scores(test)),
         test=" to ".join(test["period"]),
         test_sites=test["sites"],
+        by="sites and targets" if len(columns["target"]) > 1 else "sites",
         certificate=CERTIFICATE.format(table=markdown(_residuals(about))) if conserving else NO_CERTIFICATE,
         warmup=training["warmup"] if training["scheme"] == "sequence" else training["length"] - 1,
         limit=LIMIT if conserving else "",

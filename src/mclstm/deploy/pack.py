@@ -87,7 +87,7 @@ def describe(members: Sequence[Member]) -> dict[str, Any]:
 
 def _config(config: Config) -> dict[str, Any]:
     free = {section: keys for section, keys in FREE.items() if section != "data"}
-    raw = config.model_dump(exclude=free)
+    raw = config.model_dump(exclude={**free, "evaluation": {"against"}})
     data = config.data.model_dump()
     new = {key: data[key] for key in NEW_DATA_KEYS if data[key]}
     return {**raw, "data": {key: data[key] for key in DATA_KEYS} | new}

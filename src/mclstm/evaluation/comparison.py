@@ -13,13 +13,14 @@ from scipy import stats
 from mclstm.evaluation.metrics import valid_pairs
 
 __all__ = [
-    "COMPARED", "PERFECT", "Alternative", "ModelScores", "Significance", "Summary", "distances",
+    "COMPARED", "ERRORS", "PERFECT", "Alternative", "ModelScores", "Significance", "Summary", "distances",
     "pairwise_tests", "summary", "wilcoxon_test",
 ]  # fmt: skip
 
 # The score of a perfect model. The distance from it says how good a score is.
 PERFECT = {"nse": 1.0, "beta-nse": 0.0, "flv": 0.0, "fhv": 0.0, "kge": 1.0, "alpha-nse": 1.0}
 COMPARED = tuple(PERFECT)  # the paper's four in its order, then two more
+ERRORS = ("rmse", "mae")  # in the unit of a target: compared between models, never between sites
 Alternative = Literal["two-sided", "less", "greater"]
 
 
@@ -28,9 +29,10 @@ class ModelScores:
     """The scores of a model: one frame per seed; an ensemble or a model without seeds has one frame."""
 
     name: str
-    frames: tuple[pd.DataFrame, ...]  # index: sites; columns: metrics
+    frames: tuple[pd.DataFrame, ...]  # index: sites, or sites and targets; columns: metrics
     conserving: bool | None = None  # None where it is not known
     members: int = 1  # how many simulations were averaged before scoring
+    by_target: pd.DataFrame | None = None  # several targets: medians over sites, mean over seeds
 
 
 class Summary(NamedTuple):

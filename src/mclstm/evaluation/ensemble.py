@@ -1,15 +1,17 @@
 """The members of one model: read from their run folders, averaged, scored alone and as an ensemble."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from mclstm.errors import DataError
-from mclstm.evaluation.comparison import COMPARED, ModelScores
+from mclstm.evaluation.comparison import COMPARED, ERRORS, ModelScores
+from mclstm.evaluation.outlets import targets, variable
 from mclstm.evaluation.prediction_dataset import read_flows
-from mclstm.evaluation.score_tables import score_table
+from mclstm.evaluation.score_tables import score_table, target_scores
 
 __all__ = ["ensemble_mean", "model_scores", "read_members", "require_alike"]
 
@@ -32,7 +34,10 @@ def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str])
                 f"{names[0]} and {names[1]} were evaluated on different {axis}s. "
                 "Evaluate all runs on the same sites and dates."
             )
-    if not np.allclose(first["observed"], second["observed"], rtol=1e-6, equal_nan=True):
+    observed = [[variable("observed", target) for target in targets(flows)] for flows in (first, second)]
+    if observed[0] != observed[1] or not all(
+        np.allclose(first[name], second[name], rtol=1e-6, equal_nan=True) for name in observed[0]
+    ):
         raise DataError(
             f"{names[0]} and {names[1]} were scored against different observations. "
             "Evaluate all of them on the same data."
@@ -75,9 +80,20 @@ def ensemble_mean(members: Iterable[xr.Dataset]) -> xr.Dataset:
 
 def model_scores(name: str, members: Sequence[xr.Dataset], conserving: bool) -> list[ModelScores]:
     """Scores of the single model, one frame per member, and of `<name>-ensemble` for several members."""
-    frames = [score_table(member, COMPARED).set_index("site") for member in members]
-    single = ModelScores(name, tuple(frames), conserving)
+    single = _scores(name, members, conserving)
     if len(members) == 1:
         return [single]
-    frame = score_table(ensemble_mean(members), COMPARED).set_index("site")
-    return [single, ModelScores(f"{name}-ensemble", (frame,), conserving, len(members))]
+    ensemble = _scores(f"{name}-ensemble", [ensemble_mean(members)], conserving)
+    return [single, replace(ensemble, members=len(members))]
+
+
+def _scores(name: str, members: Sequence[xr.Dataset], conserving: bool) -> ModelScores:
+    """The scores of each member by site, or by site and target; those of targets over all sites."""
+    tables = [score_table(member, (*COMPARED, *ERRORS)) for member in members]
+    if "target" not in tables[0]:
+        return ModelScores(
+            name, tuple(table[["site", *COMPARED]].set_index("site") for table in tables), conserving
+        )
+    frames = [target_scores(table).set_index(["site", "target"])[[*COMPARED]] for table in tables]
+    medians = [table.groupby("target", sort=False)[["nse", *ERRORS]].median() for table in tables]
+    return ModelScores(name, tuple(frames), conserving, by_target=sum(medians[1:], medians[0]) / len(medians))

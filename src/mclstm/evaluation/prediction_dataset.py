@@ -14,6 +14,7 @@ from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.data.series import names
 from mclstm.data.units import amount_unit, parse
 from mclstm.errors import DataError
+from mclstm.evaluation.outlets import targets, variable
 from mclstm.models.output import Output
 from mclstm.nn.heads import MCFCHead, SumHead
 
@@ -21,7 +22,6 @@ __all__ = ["as_netcdf", "nonnegative", "output_series", "prediction_dataset", "r
 
 Arrays = dict[str, NDArray[np.float64]]
 DIMS = ("site", "time")
-FLOWS = ("simulated", "observed", "inflow")
 NONNEGATIVE = "nonnegative"  # attribute of a simulation: 1 where values below zero were set to zero
 
 
@@ -101,15 +101,15 @@ def _put_targets(
     inside: xr.Dataset,
     target_units: Mapping[str, str],
 ) -> None:
-    targets = tuple(model.targets)  # type: ignore[arg-type]
-    for at, target in enumerate(targets):
-        suffix = "" if len(targets) == 1 else f"_{target}"
+    outlets = tuple(model.targets)  # type: ignore[arg-type]
+    for at, target in enumerate(outlets):
+        suffix = target if len(outlets) > 1 else ""
         unit = str(inside[target].attrs.get("units", "")) if target in inside else ""
         about = {"units": target_units.get(target, unit), "long_name": f"simulated {target}"}
-        result[f"simulated{suffix}"] = (DIMS, simulated[..., at], about)
+        result[variable("simulated", suffix)] = (DIMS, simulated[..., at], about)
         if target in inside:
             about = {"units": unit, "long_name": f"observed {target}"}
-            result[f"observed{suffix}"] = (DIMS, inside[target].to_numpy(), about)
+            result[variable("observed", suffix)] = (DIMS, inside[target].to_numpy(), about)
 
 
 def _put_ledger(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str) -> None:
@@ -177,20 +177,27 @@ def as_netcdf(predictions: xr.Dataset) -> bytes:
 
 
 def read_flows(path: Path) -> xr.Dataset:
-    """Simulated, observed and inflow, (site, time), of a run's predictions.nc; the stores stay unread."""
+    """Simulated and observed targets and the inflow, (site, time), of a run's predictions.nc.
+
+    The stores stay unread.
+    """
     if not path.is_file():
         raise DataError(f"{path} does not exist. Make it with: mclstm evaluate {path.parents[2]}")
     require_safe(path)
     with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
-        missing = [name for name in FLOWS if name not in file]
+        simulated, observed = (
+            [variable(w, t) for t in targets(file) or [""]] for w in ("simulated", "observed")
+        )
+        wanted = [*simulated, *observed, "inflow"]
+        missing = [name for name in wanted if name not in file]
         if missing:
             raise DataError(
                 f"{path} has no variable {missing[0]!r}. "
-                "Reports compare one target that was observed: evaluate a run with one."
+                "Reports compare targets that were observed: evaluate a run with observations."
             )
-        flows = file[list(FLOWS)].load()
+        flows = file[wanted].load()
     # Files of old versions lack the attribute: they are scored as new ones are by default.
-    return flows if NONNEGATIVE in flows["simulated"].attrs else nonnegative(flows)
+    return flows if all(NONNEGATIVE in flows[name].attrs for name in simulated) else nonnegative(flows)
 
 
 def read_outlet(path: Path, name: str, site: str) -> pd.Series | None:

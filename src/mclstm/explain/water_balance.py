@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-__all__ = ["agreement", "balance_table", "budyko", "long_term", "mean_balance", "water_balance"]
+from mclstm.data.units import parse
+from mclstm.evaluation.outlets import targets, variable
+
+__all__ = [
+    "agreement", "balance_table", "budyko", "long_term", "mean_balance", "simulated_outflow", "water_balance",
+]  # fmt: skip
 
 
 def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
@@ -51,18 +56,24 @@ def water_balance(books: pd.DataFrame, flows: xr.Dataset) -> pd.DataFrame:
         result["change of storage"] = table["storage after"] - table["storage before"]
         result["residual"] = table["residual"]
     else:
-        left, sites = flows["simulated"].sum("time").to_numpy(), [str(s) for s in flows["site"].to_numpy()]
-        result[f"left as {_target(flows)}"] = pd.Series(left, sites)
-        result["residual"] = result["inflow"] - result[f"left as {_target(flows)}"]
+        left = pd.DataFrame(simulated_outflow(flows), [str(site) for site in flows["site"].to_numpy()])
+        result = result.join(left).assign(residual=result["inflow"] - left.sum(axis=1))
     result = result / _years(flows)
     if "relative error" in table:
         result["relative error"] = table["relative error"]
     return result.rename_axis("site")
 
 
-def _target(flows: xr.Dataset) -> str:
-    about = str(flows["simulated"].attrs.get("long_name", ""))
-    return about.removeprefix("simulated ") or "flow"
+def simulated_outflow(predictions: xr.Dataset) -> dict[str, np.ndarray]:
+    """What a model without stores says left, by target in the unit of the inflow; each (site,)."""
+    unit = parse(str(predictions["inflow"].attrs.get("units", "")))
+    sums = {}
+    for target in targets(predictions):
+        simulated = predictions[variable("simulated", target)]
+        if parse(str(simulated.attrs.get("units", ""))) == unit:
+            about = str(simulated.attrs.get("long_name", "simulated flow")).removeprefix("simulated ")
+            sums[f"left as {about}"] = simulated.sum("time").to_numpy()
+    return sums
 
 
 def _years(flows: xr.Dataset) -> float:

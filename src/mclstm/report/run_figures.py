@@ -12,11 +12,13 @@ from matplotlib.ticker import MaxNLocator
 
 from mclstm.data.site_names import site_files, slug
 from mclstm.errors import DataError
-from mclstm.evaluation.score_tables import score_table
+from mclstm.evaluation.outlets import TOTAL, targets, with_total
+from mclstm.evaluation.score_tables import headline, score_table
 from mclstm.report.cells import cell_states
 from mclstm.report.flow_figures import flow_duration, scatter
 from mclstm.report.hydrograph import hydrograph
-from mclstm.report.site_series import Floats, SiteSeries, site_series, targets
+from mclstm.report.outlet_figure import largest, outlets
+from mclstm.report.site_series import Floats, SiteSeries, site_series
 from mclstm.report.style import COLOURS, logarithmic, plot_style, render
 from mclstm.training.atomic import make_folder, write_bytes_atomic
 
@@ -36,6 +38,7 @@ NEEDS: dict[str, Callable[[SiteSeries], bool]] = {
     "cells": lambda series: series.stores is not None,
 }
 FORMS = ("svg", "png")
+ALONE = 3  # targets of a site with figures of their own; the figure of outlets shows more of them
 
 # The name in the journal, and the label of the axis.
 PANELS = {"loss": "training loss", "validation_nse": "validation NSE", "mass_error": "mass error / turnover"}
@@ -68,24 +71,30 @@ def telling_sites(predictions: xr.Dataset) -> list[str]:
     table = score_table(predictions, ["nse"])
     if len(sites) <= 3 or table.empty or not np.isfinite(table["nse"]).any():
         return sites[:3]
-    ranked = table.groupby("site", sort=False)["nse"].mean().dropna().sort_values(ascending=False).index
+    ranked = headline(table).set_index("site")["nse"].dropna().sort_values(ascending=False).index
     return list(dict.fromkeys(str(ranked[at]) for at in (0, len(ranked) // 2, -1)))
 
 
 def draw_figures(predictions: xr.Dataset, sites: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """Every figure that has something to show, with the name of its file."""
+    """Every figure that has something to show, with the name of its file.
+
+    Of several targets the largest have figures of their own, and so has their total.
+    """
     # The names come from all sites, not from the chosen ones: a site's files keep their name.
     files = site_files(str(site) for site in predictions["site"].to_numpy())
-    several = targets(predictions)
+    whole = with_total(predictions)
     for site in sites:
-        for target in several:
-            series = site_series(predictions, site, target)
+        single = largest(predictions, site, ALONE)
+        for target in [*single, *([TOTAL] if TOTAL in targets(whole) else [])]:
+            series = site_series(whole, site, target)
             for name, draw in FIGURES.items():
                 # Stores are the same for every target: one figure is enough.
-                repeated = name == "cells" and target != several[0]
+                repeated = name == "cells" and target != single[0]
                 if np.isfinite(series.simulated).any() and NEEDS.get(name, bool)(series) and not repeated:
                     parts = [name, *([slug(target)] if target and name != "cells" else []), files[site]]
-                    yield "-".join(parts), draw(predictions, site, target)
+                    yield "-".join(parts), draw(whole, site, target)
+        if len(targets(predictions)) > 1 and np.isfinite(predictions["inflow"].sel(site=site)).any():
+            yield f"outlets-{files[site]}", outlets(predictions, site)
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:

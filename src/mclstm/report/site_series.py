@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from mclstm.data.units import amount_unit
 from mclstm.errors import DataError
 from mclstm.evaluation.metrics import score
+from mclstm.evaluation.outlets import targets, variable
 
-__all__ = ["SiteSeries", "Stores", "site_series", "targets"]
+__all__ = ["SiteSeries", "Stores", "site_series"]
 
 Floats = NDArray[np.float64]
 
@@ -61,28 +62,18 @@ class SiteSeries(NamedTuple):
         return " · ".join(f"{name.upper()} {value:.2f}" for name, value in values.items() if value == value)
 
 
-def targets(predictions: xr.Dataset) -> list[str]:
-    """The names of the targets; a single target has the name "".
-
-    >>> targets(xr.Dataset({"simulated_flow": 0, "observed_flow": 0, "simulated_evaporation": 0}))
-    ['flow', 'evaporation']
-    """
-    names = [str(name) for name in predictions.data_vars if str(name).startswith("simulated")]
-    return [name.removeprefix("simulated").removeprefix("_") for name in names]
-
-
 def site_series(predictions: xr.Dataset, site: str, target: str = "") -> SiteSeries:
     """One site's part of the predictions; a single target need not be named."""
-    suffix, sites = f"_{target}" if target else "", [str(name) for name in predictions["site"].to_numpy()]
-    if f"simulated{suffix}" not in predictions:
+    sites = [str(name) for name in predictions["site"].to_numpy()]
+    if variable("simulated", target) not in predictions:
         raise DataError(
             f"the predictions have no target {target!r}. Choose one of {', '.join(targets(predictions))}."
         )
     if site not in sites:
         raise DataError(f"the predictions have no site {site[:60]!r}. Correct the list of sites.")
     here = predictions.isel(site=sites.index(site))
-    simulated = here[f"simulated{suffix}"]
-    observed = here.get(f"observed{suffix}", xr.full_like(simulated, np.nan, dtype=np.float64))
+    simulated = here[variable("simulated", target)]
+    observed = here.get(variable("observed", target), xr.full_like(simulated, np.nan, dtype=np.float64))
     steps = pd.DatetimeIndex(here["time"].to_numpy())
     unit = str(here["inflow"].attrs.get("units", ""))
     return SiteSeries(

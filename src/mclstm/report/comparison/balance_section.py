@@ -10,11 +10,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mclstm.explain.water_balance import agreement, balance_table, budyko
+from mclstm.explain.water_balance import agreement, balance_table, budyko, simulated_outflow
 from mclstm.report.comparison import Section
 from mclstm.report.comparison.model_groups import Group
 from mclstm.report.markdown import markdown
-from mclstm.report.site_series import targets
 from mclstm.report.style import COLOURS, legend_above, plot_style, title_text
 
 __all__ = ["Closure", "balance_section", "budyko_figure", "closures", "mass_balance", "side_by_side"]
@@ -115,18 +114,6 @@ def mass_balance(predictions: xr.Dataset) -> pd.DataFrame:
         table[name] = values
     table["unaccounted"] = table["inflow"] - sum(left.values()) if left else math.nan
     return table
-
-
-def simulated_outflow(predictions: xr.Dataset) -> dict[str, np.ndarray]:
-    """What a model without stores says left, for targets in the unit of the inflow."""
-    unit = predictions["inflow"].attrs.get("units", "")
-    sums = {}
-    for target in targets(predictions):
-        simulated = predictions[f"simulated{'_' if target else ''}{target}"]
-        if simulated.attrs.get("units", "") == unit:
-            about = str(simulated.attrs.get("long_name", "simulated flow")).removeprefix("simulated ")
-            sums[f"left as {about}"] = simulated.sum("time").to_numpy()
-    return sums
 
 
 def budyko_figure(table: pd.DataFrame, title: str) -> Figure:

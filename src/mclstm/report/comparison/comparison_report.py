@@ -13,12 +13,14 @@ from mclstm.data.readers.land import read_land, series_of
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.evaluation.imported_simulations import score_simulations
+from mclstm.evaluation.outlets import targets
 from mclstm.evaluation.published_scores import read_published_scores
 from mclstm.explain.water_balance import long_term
 from mclstm.report.comparison import Row, Section
 from mclstm.report.comparison.balance_section import balance_section, budyko_figure
 from mclstm.report.comparison.basin_figures import PET, attributes, basin_map, distributions
 from mclstm.report.comparison.model_groups import Group, evaluated, grouped, groups_of, joined
+from mclstm.report.comparison.outlet_section import outlet_section
 from mclstm.report.comparison.score_section import label, score_section, significance_section
 from mclstm.report.comparison.season_section import season_section
 from mclstm.report.comparison.snow_section import snow_section
@@ -68,12 +70,15 @@ def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Compa
     models = grouped(runs, others.prefix)
     mixtures = joined(models, others.together)
     groups = groups_of(models, mixtures, split)
-    theirs, notes = other_models(others, groups[0].flows["observed"])
-    every = [*(model for item in groups for model in item.scores), *theirs]
+    theirs, notes = other_models(others, groups[0].flows)
+    # The same rival beside several models is one line: the first model's.
+    rivals = {model.name: model for item in reversed(groups) for model in item.rivals}
+    every = [*(model for item in groups for model in item.scores), *theirs, *rivals.values()]
     tests, names = pairwise_tests(every), [item.scores[-1].name for item in groups]
     subjects = [names[0], *(item.scores[-1].name for item in groups if item.name in mixtures)]
     sections = [
-        score_section(every, f"{groups[0].flows.sizes['site']} basins"),
+        score_section(every, setting(groups[0].flows)),
+        outlet_section(every),
         significance_section(tests, subjects),
         balance_section(groups),
         Section(figures={"distributions": distributions(every, names)}),
@@ -87,8 +92,21 @@ def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Compa
     return Comparison(groups, theirs, subjects, tests, sections, notes)
 
 
-def other_models(others: Others, observed: xr.DataArray) -> tuple[list[ModelScores], list[str]]:
+def setting(flows: xr.Dataset) -> str:
+    """Over what scores are summarised: basins, or sites and several targets."""
+    sites, several = flows.sizes["site"], len(targets(flows))
+    return f"{sites} basins" if several == 1 else f"{sites} sites, {several} targets"
+
+
+def other_models(others: Others, flows: xr.Dataset) -> tuple[list[ModelScores], list[str]]:
     """Scores of other models; simulations give more metrics and therefore replace published scores."""
+    if not (others.benchmarks or others.simulations):
+        return [], []
+    if len(targets(flows)) > 1:
+        raise DataError(
+            "the runs have several targets, and --benchmarks and --simulations know one. Leave them out."
+        )
+    observed = flows["observed"]
     known, notes = read_published_scores(others.benchmarks, observed) if others.benchmarks else ([], [])
     simulated, more = score_simulations(others.simulations, observed) if others.simulations else ([], [])
     names = [model.name for model in simulated]
@@ -97,6 +115,8 @@ def other_models(others: Others, observed: xr.DataArray) -> tuple[list[ModelScor
 
 def place_section(item: Group, data: Path | None) -> Section:
     """The map and Budyko's space, if the data of the run is still there and says where its sites are."""
+    if len(targets(item.flows)) > 1:
+        return Section()  # both are about the discharge of basins
     try:
         known = attributes(item.runs[0].config, data)
     except DataError as error:

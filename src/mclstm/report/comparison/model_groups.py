@@ -13,6 +13,7 @@ from mclstm.config.same_model import Run, conserving, difference, require_seeds,
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.evaluation.comparison import ModelScores
 from mclstm.evaluation.ensemble import ensemble_mean, model_scores, read_members, require_alike
+from mclstm.evaluation.rival_scores import read_rivals
 from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import mean_balance, water_balance
 from mclstm.report.comparison.score_section import KINDS, OTHER_MODELS
@@ -28,6 +29,7 @@ class Group(NamedTuple):
     scores: list[ModelScores]
     flows: xr.Dataset  # of the ensemble, or of the only member
     balance: pd.DataFrame
+    rivals: list[ModelScores]  # simple models beside the first member
 
 
 def evaluated(runs: Sequence[Run], split: str) -> tuple[list[Run], list[str]]:
@@ -107,4 +109,6 @@ def group(name: str, runs: list[Run], split: str) -> Group:
     books = [read_table(run.path / "evaluation" / split / "mass_balance.csv") for run in runs]
     balances = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
     scores = model_scores(name, members, all(conserving(run.config) for run in runs))
-    return Group(name, runs, scores, ensemble_mean(members), mean_balance(balances))
+    beside = read_rivals(runs[0].path / "evaluation" / split / "rivals.nc", members[0])
+    rivals = [model for rival, flows in beside.items() for model in model_scores(rival, [flows], False)]
+    return Group(name, runs, scores, ensemble_mean(members), mean_balance(balances), rivals)
