@@ -25,6 +25,7 @@ FLOORS = [
     {"explain"},
     {"config"},
     {"from_config"},
+    {"simulation"},
     {"report"},
     {"pipeline", "dataframe"},
     {"deploy"},

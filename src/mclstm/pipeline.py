@@ -16,23 +16,28 @@ from mclstm.config import Config, dump_config
 from mclstm.data.checks.unit_check import require_balance
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments
-from mclstm.data.series import names
-from mclstm.data.windows import Tensors, span, tensors, windows
+from mclstm.data.sequences import sequences
+from mclstm.data.series import names, times
+from mclstm.data.windows import Tensors, Windows, span, tensors, windows
 from mclstm.errors import ConfigError
 from mclstm.evaluation.outlets import require_target_names
 from mclstm.evaluation.prediction_dataset import as_netcdf
-from mclstm.evaluation.restarts import simulate_with_restarts, with_restarts
-from mclstm.evaluation.rival_scores import (
-    record_of,
-    require_rivals,
-    rival_predictions,
-    rival_table,
-    together,
-)
+from mclstm.evaluation.rival_scores import require_rivals, rival_table, together
 from mclstm.evaluation.score_tables import median_score, read_table, score_table
-from mclstm.evaluation.simulate import require_periods, simulate
-from mclstm.explain.water_balance import balance_table
-from mclstm.from_config import build, clip_negative, open_run, read_series, set_threads, warmup_of
+from mclstm.evaluation.simulate import require_periods
+from mclstm.explain.water_balance import balance_table, sequence_balance
+from mclstm.from_config import (
+    build,
+    clip_negative,
+    open_run,
+    read_series,
+    rhythm_of,
+    seen_in_training,
+    set_threads,
+    with_columns,
+    with_residence,
+)
+from mclstm.simulation import simulate_period, simulate_rivals
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.cost import spent
@@ -86,9 +91,8 @@ class Tables(NamedTuple):
 
 def train(config: Config, root: Path, *, quiet: bool = False) -> Run:
     """Begin a run in a new folder below `root` and train it to the end."""
-    series, scaling = _read(config)
-    run = _begin(RunFolder.create(root, config.name), config, series, scaling)
-    return _fit(run, partial(showing, quiet=quiet))
+    inputs = _read(config)
+    return _fit(_begin(RunFolder.create(root, config.name), *inputs), partial(showing, quiet=quiet))
 
 
 def resume(path: Path, *, quiet: bool = False) -> Run:
@@ -100,8 +104,8 @@ def train_or_resume(path: Path, config: Config, display: Display, stop: Stop) ->
     """Train the run in this very folder to its end; a run that has begun continues with its own config."""
     if RunFolder(path).config.is_file():
         return _fit(load_run(path), display, stop)
-    series, scaling = _read(config)
-    return _fit(_begin(RunFolder.at(path), config, series, scaling), display, stop)
+    inputs = _read(config)
+    return _fit(_begin(RunFolder.at(path), *inputs), display, stop)
 
 
 def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> Evaluation:
@@ -113,7 +117,7 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
     load_weights(run.folder.weights(), run.model, run.model_hash)
     steps, metrics = span(run.series, period, split), run.config.evaluation.metrics
     predictions = clip_negative(run.config, _simulate(run, steps))
-    rivals = _rivals(run, slice(*steps), predictions)
+    rivals = simulate_rivals(run.config, run.series, slice(*steps), predictions)
     tables = score_table(predictions, metrics), balance_table(predictions), run.folder.evaluation(split)
     result = Evaluation(predictions, *tables, rivals, rival_table(rivals, metrics))
     _write(result)
@@ -145,17 +149,23 @@ def load_run(path: Path) -> Run:
     return Run(*saved, series, tensors(series, saved.moments, torch.float32))
 
 
-def _read(config: Config) -> tuple[xr.Dataset, dict[str, Moment]]:
-    """The series of a run and the scaling from its training period; refuses what cannot be trained on."""
+def _read(config: Config) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
+    """The config with columns for patterns and steps for durations, its series, the scaling from training.
+
+    Refuses what cannot be trained on.
+    """
+    config = with_columns(config)
     series = read_series(config, require_target=True)
     require_target_names(names(series, "target"))
-    require_rivals(config.evaluation.against, pd.DatetimeIndex(series["time"].to_numpy()))
+    require_rivals(config.evaluation.against, times(series))
+    config = with_residence(config, series)
     # Before the training and not after it: a period that no site covers cannot be simulated.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
-    scaling = moments(series.isel(time=slice(*span(series, config.periods.train_pair, "train"))))
+    period = slice(*span(series, config.periods.train_pair, "train"))
+    scaling = moments(seen_in_training(config, series, impute=False).isel(time=period))
     if config.model.name == "mclstm" and config.model.head in ("sum", "mcfc"):
         require_balance(series)
-    return series, scaling
+    return config, series, scaling
 
 
 def _begin(folder: RunFolder, config: Config, series: xr.Dataset, scaling: dict[str, Moment]) -> Run:
@@ -172,19 +182,44 @@ def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
     """Cut the training period into windows and train the run on them until its end."""
     training, folder = run.config.training, run.folder
     period = span(run.series, run.config.periods.train_pair, "train")
-    where = windows(run.data, period, training.scheme, training.length, training.warmup, training.stride)
+    seen = _seen_in_training(run)
+    where = _windows(seen, period)
     _note_silent_sites(run, set(where.site.tolist()))
     total = planned_updates(len(where.site), training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {len(where.site)} windows")
     with display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
-            run.model, run.data, where, site_weights(run.data.y[:, slice(*period)], training.loss),
-            folder.path, validate=_validation(run), show=show, model_hash=run.model_hash,
+            run.model, seen.data, where, site_weights(seen.data.y[:, slice(*period)], training.loss),
+            folder.path, validate=_validation(seen), show=show, model_hash=run.model_hash,
             place=place_in(run.series), stop=stop, **training.for_the_loop(),
         )  # fmt: skip
     best = "" if progress.best is None else f", best {progress.best:.4f}"
     folder.note(f"finished after {progress.update} updates{best}")
     return run
+
+
+def _seen_in_training(run: Run) -> Run:
+    """The run with the data that training and validation see, which `training.scored` may limit."""
+    if not run.config.training.scored:
+        return run
+    series = seen_in_training(run.config, run.series)
+    return run._replace(series=series, data=tensors(series, run.moments, torch.float32))
+
+
+def _windows(run: Run, period: tuple[int, int]) -> Windows:
+    training, rhythm = run.config.training, rhythm_of(run.config)
+    if rhythm is None:
+        return windows(run.data, period, training.scheme, training.length, training.warmup, training.stride)
+    time = times(run.series)
+    for name in ("validation", "test"):  # a period without a whole sequence cannot be simulated
+        later = run.config.periods.pair(name)
+        if later is not None:
+            sequences(run.data, time, span(run.series, later, name), rhythm, observed=False)
+    where, left_out = sequences(run.data, time, period, rhythm, observed=True)
+    run.folder.note(
+        f"each {rhythm}: {len(where.site)} sequences to train on, {left_out} left out as incomplete"
+    )
+    return where
 
 
 def _note_silent_sites(run: Run, teaching: set[int]) -> None:
@@ -207,26 +242,7 @@ def _validation(run: Run) -> Callable[[], float] | None:
 
 
 def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> xr.Dataset:
-    """The predictions of a period, with restarts if the config has them; stores are never restarted."""
-    arguments = run.model, run.data, run.series, period, warmup_of(run.config)
-    restart, batch_size = run.config.evaluation.restart, run.config.training.batch_size
-    if restart is None:
-        return simulate(*arguments, stores=stores).predictions
-    restarted = simulate_with_restarts(*arguments, restart, batch_size)
-    return with_restarts(simulate(*arguments).predictions, restarted) if stores else restarted
-
-
-def _rivals(run: Run, period: slice, predictions: xr.Dataset) -> dict[str, xr.Dataset]:
-    """The predictions of every rival in a period, fitted on the training period of the run."""
-    chosen = run.config.evaluation.against
-    if not chosen:
-        return {}
-    steps = run.series.sizes["time"]
-    train = np.zeros(steps, dtype=bool)
-    train[slice(*span(run.series, run.config.periods.train_pair, "train"))] = True
-    record = record_of(run.series, np.zeros(steps, dtype=bool), np.ones(steps, dtype=bool))
-    parts = {name: rival_predictions(name, record, train, period, predictions) for name in chosen}
-    return {name: clip_negative(run.config, flows) for name, flows in parts.items()}
+    return simulate_period(run.config, run.model, run.data, run.series, period, stores)
 
 
 def _write(result: Evaluation) -> None:
@@ -237,3 +253,6 @@ def _write(result: Evaluation) -> None:
     write_bytes_atomic(result.folder / "predictions.nc", as_netcdf(result.predictions))
     write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
     write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))
+    if "sequence" in result.predictions:
+        table = sequence_balance(result.predictions)
+        write_text_atomic(result.folder / "sequence_balance.csv", table.to_csv(index=False))

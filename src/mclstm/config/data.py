@@ -42,7 +42,8 @@ class DataConfig(BaseModel, **RULES):
     attributes: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     """A table with one row of static attributes for each site."""
     mass: Annotated[Columns, Field(min_length=1)]
-    """The columns that are mass: conserved, never scaled but by a declared unit conversion."""
+    """The columns that are mass: conserved, never scaled but by a declared unit conversion. A pattern such as
+    in_* stands for all columns of the table that match and have no other role; so in aux and target."""
     aux: Columns = []
     """The columns that steer the gates; standardised."""
     static: Columns = []
@@ -64,14 +65,21 @@ class DataConfig(BaseModel, **RULES):
     takes . where no column has the plain name."""
     decimal: Literal[".", ","] = "."
     """The decimal sign."""
-    missing_mass: Literal["error", "zero", "interpolate"] = "error"
-    """What to do where mass is missing; the ledger counts what was filled."""
-    missing_aux: Literal["error", "interpolate"] = "error"
-    """What to do where an auxiliary is missing."""
+    missing_mass: Literal["error", "zero", "interpolate", "skip"] = "error"
+    """What to do where mass is missing; the ledger counts what was filled. skip leaves out the sequences that
+    lack it."""
+    missing_aux: Literal["error", "interpolate", "skip"] = "error"
+    """What to do where an auxiliary is missing; skip leaves out the sequences that lack it."""
     missing_values: Annotated[list[Annotated[float, EXPONENT]], Field(max_length=100)] = []
     """Numbers that stand for a missing value, for example -999."""
     day_of_year: bool = False
     """Add the sine and cosine of the season as auxiliaries."""
+    time_of_day: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Add the sines and cosines of so many harmonics of the day as auxiliaries."""
+    time_of_week: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Add the sines and cosines of so many harmonics of the week as auxiliaries."""
+    weekend: bool = False
+    """Add an auxiliary that is 1 on Saturdays and Sundays, else 0."""
     antecedent: Annotated[list[Span], Field(max_length=20), AfterValidator(without_doubles)] = []
     """Add the means of mass and auxiliaries over so many steps, for example [30, 90], as auxiliaries."""
     pet: PETConfig | None = None

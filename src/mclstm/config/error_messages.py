@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from mclstm.config.data import DataConfig, PeriodsConfig
 from mclstm.config.field_types import NAME, READER, READER_NAMES
 from mclstm.config.model import LSTMConfig, MCLSTMConfig
+from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place
 from mclstm.config.training import EvaluationConfig, TrainingConfig
 
@@ -20,6 +21,7 @@ Classes = dict[str, type[BaseModel] | None]  # by section; "" is the whole
 MODELS: dict[str, type[BaseModel]] = {"mclstm": MCLSTMConfig, "lstm": LSTMConfig}
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataConfig, "periods": PeriodsConfig, "training": TrainingConfig, "evaluation": EvaluationConfig,
+    "sequences": SequencesConfig,
 }  # fmt: skip
 PATTERNS = {
     NAME: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",

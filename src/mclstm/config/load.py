@@ -1,26 +1,36 @@
 """The whole config of a run: from a YAML file and `--set` to a checked config, and back to YAML."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from mclstm.config.data import DataConfig, PeriodsConfig
 from mclstm.config.error_messages import explain
 from mclstm.config.field_types import NAME, RULES
 from mclstm.config.model import ModelConfig
+from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place, parse_yaml, read_yaml
 from mclstm.config.training import EvaluationConfig, TrainingConfig
 from mclstm.errors import ConfigError
 
 __all__ = [
-    "Config", "anchored", "check_config", "check_training", "checked", "dump_config", "json_schema",
-    "load_config", "unshared",
+    "Config", "anchored", "check_config", "check_sequences", "check_training", "checked", "dump_config",
+    "json_schema", "load_config", "unshared",
 ]  # fmt: skip
 
 Section = TypeVar("Section", bound=BaseModel)
+# Keys of the section `training` that cut windows, which `sequences` replace.
+REPLACED = ("scheme", "length", "warmup", "warmup_gradient", "stride")
 
 
 class Config(BaseModel, **RULES):
@@ -38,12 +48,50 @@ class Config(BaseModel, **RULES):
     """How it is trained."""
     evaluation: EvaluationConfig = EvaluationConfig()
     """What is computed from the predictions."""
+    sequences: SequencesConfig | None = None
+    """Whole days or weeks instead of windows that slide; null slides."""
 
     @model_validator(mode="after")
     def what_early_stopping_needs(self) -> "Config":
         if self.training.early_stopping is not None and self.periods.validation is None:
             raise ValueError("stops early without periods.validation. Add it, or remove early_stopping.")
         return self
+
+    @model_validator(mode="after")
+    def sequences_or_windows(self) -> "Config":
+        twice = [f"training.{key}" for key in REPLACED if key in self.training.model_fields_set]
+        twice += [] if self.evaluation.restart is None else ["evaluation.restart"]
+        if self.sequences is not None and twice:
+            raise ValueError(f"has sequences, which replace {twice[0]}. Remove one of them.")
+        if self.sequences is None and "skip" in (self.data.missing_mass, self.data.missing_aux):
+            raise ValueError("skips sequences with missing inputs, but has none. Add sequences, or fill.")
+        return self
+
+    @model_validator(mode="after")
+    def members_draw_nothing_in_common(self) -> "Config":
+        if self.training.members is not None and getattr(self.model, "dropout", False):
+            raise ValueError(
+                "trains members with dropout, which they would draw from one stream. Remove one."
+            )
+        if self.training.members is not None and self.evaluation.restart is not None:
+            raise ValueError("has members and evaluation.restart. Remove one, or train the members as runs.")
+        return self
+
+    @model_validator(mode="after")
+    def nothing_shows_what_impute_hides(self) -> "Config":
+        if self.training.impute is not None and self.data.antecedent:
+            raise ValueError("has data.antecedent, means of the mass that impute hides. Remove one of them.")
+        return self
+
+    @model_serializer(mode="wrap")
+    def without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Neither sequences that are not there nor the keys they replace: what is written loads again."""
+        raw: dict[str, Any] = handler(self)
+        if self.sequences is None:
+            raw.pop("sequences", None)
+        elif "training" in raw:
+            raw["training"] = {key: raw["training"][key] for key in raw["training"] if key not in REPLACED}
+        return raw
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -90,6 +138,16 @@ def check_training(place: str, **options: Any) -> TrainingConfig:
     mclstm.errors.ConfigError: fit, updates: needs a number of at least 1; got 0.
     """
     return checked(TrainingConfig, options, {(): place})
+
+
+def check_sequences(place: str, options: Mapping[str, Any]) -> SequencesConfig:
+    """Check the section `sequences` alone; `place` begins the message.
+
+    >>> check_sequences("fit, sequences", {"begin": "4am"})
+    Traceback (most recent call last):
+    mclstm.errors.ConfigError: fit, sequences: '4am' is no time of a day. Write it as '04:00', in quotes.
+    """
+    return checked(SequencesConfig, dict(options), {(): place})
 
 
 def anchored(config: Config, folder: Path) -> Config:

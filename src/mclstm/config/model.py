@@ -1,10 +1,18 @@
 """The section `model`: one class per model, so that a key of another model is refused."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from mclstm.config.field_types import EXPONENT, NAME, RULES, without_doubles
+from mclstm.config.rhythm import Duration
 
 __all__ = ["LSTMConfig", "MCLSTMConfig", "ModelConfig"]
 
@@ -13,6 +21,7 @@ Norm = Literal["softmax", "sigmoid", "relu"]
 Seen = Literal["aux", "state", "mass"]
 SEEN: list[Seen] = ["aux", "state"]
 Gate = Literal["input", "redistribution", "output"]
+SET_BY_RESIDENCE = ("stay", "output_bias")
 
 
 class MCLSTMConfig(BaseModel, **RULES):
@@ -38,6 +47,9 @@ class MCLSTMConfig(BaseModel, **RULES):
     """The share of mass that stays in its cell before training; null is the paper's hydrology start."""
     output_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = -3.0
     """The bias of the output gate before training; negative keeps it closed."""
+    residence: Duration | None = None
+    """How long mass stays on average before training, such as 30min, 2h or 1.5d: sets stay and output_bias
+    from the step of the data."""
     state_norm: Literal["sample", "batch"] = "sample"
     """How the gates see the cells; batch reproduces the published code, where samples of a batch interact."""
     not_conserving: Annotated[list[Gate], Field(max_length=3), AfterValidator(without_doubles)] = []
@@ -61,6 +73,19 @@ class MCLSTMConfig(BaseModel, **RULES):
     """Add evapotranspiration as a second outlet."""
     backend: Annotated[str, Field(pattern=NAME, max_length=40)] = "auto"
     """The implementation of the recurrence."""
+
+    @model_validator(mode="after")
+    def one_start(self) -> "MCLSTMConfig":
+        twice = [key for key in SET_BY_RESIDENCE if key in self.model_fields_set]
+        if self.residence is not None and twice:
+            raise ValueError(f"has residence, which sets stay and output_bias, and {twice[0]}. Remove one.")
+        return self
+
+    @model_serializer(mode="wrap")
+    def without_set(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the keys that residence sets: what is written loads again."""
+        raw: dict[str, Any] = handler(self)
+        return raw if self.residence is None else {k: raw[k] for k in raw if k not in SET_BY_RESIDENCE}
 
     @model_validator(mode="after")
     def a_cell_beside_the_trash(self) -> "MCLSTMConfig":

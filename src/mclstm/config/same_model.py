@@ -9,7 +9,7 @@ from mclstm.config.model import ModelConfig
 from mclstm.errors import CheckpointError, ConfigError
 
 __all__ = [
-    "FREE", "Run", "conserving", "difference", "find_runs", "fingerprinted", "require_seeds",
+    "FREE", "Run", "conserving", "difference", "find_runs", "fingerprinted", "require_seeds", "seeds_of",
     "shared_by_members",
 ]  # fmt: skip
 
@@ -17,11 +17,11 @@ __all__ = [
 FREE = {
     "data": {"path", "attributes"},
     "model": {"backend"},
-    "training": {"seed", "threads", "checkpoint_every"},
+    "training": {"seed", "members", "threads", "checkpoint_every"},
 }
 # Keys added in later versions, each with the value that changes nothing: runs, packed models and saved states
 # of earlier versions keep their fingerprints.
-LATER: dict[str, Any] = {"dropout": 0.0}
+LATER: dict[str, Any] = {"dropout": 0.0, "residence": None}
 
 
 class Run(NamedTuple):
@@ -64,12 +64,17 @@ def require_seeds(members: Sequence[Run]) -> None:
     """Refuse a seed that occurs twice: copies of one model are no ensemble."""
     seen: dict[int, Path] = {}
     for run in members:
-        seed = run.config.training.seed
-        if seed in seen:
-            raise ConfigError(
-                f"{seen[seed]} and {run.path} are the same model with the same seed {seed}. Leave one out."
-            )
-        seen[seed] = run.path
+        for seed in seeds_of(run.config):
+            if seed in seen:
+                both = f"{seen[seed]} and {run.path}"
+                raise ConfigError(f"{both} are the same model with the same seed {seed}. Leave one out.")
+            seen[seed] = run.path
+
+
+def seeds_of(config: Config) -> range:
+    """The seeds of a run's members, one after the other; a run of one model has one."""
+    first = config.training.seed
+    return range(first, first + (config.training.members or 1))
 
 
 def conserving(config: Config) -> bool:

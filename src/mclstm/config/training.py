@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from mclstm.config.field_types import EXPONENT, RULES, Count, without_doubles
+from mclstm.config.rhythm import Slot
 
 __all__ = ["EvaluationConfig", "MetricName", "TrainingConfig"]
 
@@ -25,7 +26,18 @@ def whole(key: Any) -> Any:
 Rate = Annotated[float, Field(gt=0, le=10), EXPONENT]
 Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
 
-BEFORE_THE_LOOP = {"optimiser", "threads", "scheme", "length", "warmup", "stride", "loss"}
+BEFORE_THE_LOOP = {
+    "optimiser",
+    "threads",
+    "scheme",
+    "length",
+    "warmup",
+    "stride",
+    "loss",
+    "scored",
+    "impute",
+    "members",
+}
 
 
 class TrainingConfig(BaseModel, **RULES):
@@ -65,6 +77,13 @@ class TrainingConfig(BaseModel, **RULES):
     """The largest norm of the gradient; null does not clip."""
     loss: Literal["mse", "nse"] = "mse"
     """The mean squared error, or the same divided by (σ + 0.1)² of each site, σ of its target."""
+    scored: Annotated[list[Slot], Field(max_length=1440), AfterValidator(without_doubles)] = []
+    """The times of day that are scored in training and validation, such as "06:00" or "06:00-06:10"; targets
+    at other times count as unknown there. Empty scores every time."""
+    impute: Literal["mean-per-step", "mean"] | None = None
+    """What stands for mass at times that are not scored, in training and validation: its mean at that time of
+    day over the training period, or its mean over all times; null uses the mass itself. `mclstm evaluate` and
+    `predict` use all mass."""
     early_stopping: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Stop after this many validations without a better one; null trains to the end."""
     validate_every: Count = 1
@@ -73,6 +92,9 @@ class TrainingConfig(BaseModel, **RULES):
     """Updates between two checkpoints."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """The seed of weights and sample order."""
+    members: Annotated[int, Field(ge=2, le=1000)] | None = None
+    """Train so many models at once, with the seeds seed, seed + 1, ...; their mean is validated, evaluated
+    and predicted. null trains one."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads to compute with; fix it for bit-identical repeats. null leaves it to torch."""
 
@@ -86,6 +108,8 @@ class TrainingConfig(BaseModel, **RULES):
             )
         if self.scheme == "last" and not self.warmup_gradient:
             raise ValueError("has warmup_gradient: false, but no warm-up in the scheme last. Remove it.")
+        if self.impute is not None and not self.scored:
+            raise ValueError("has impute, which fills mass at times that are not scored. Add scored.")
         return self
 
     def for_the_loop(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Auxiliary inputs computed from others: the season, trailing means, potential evapotranspiration.
+"""Auxiliary inputs computed from others: season, time of day and week, trailing means, evapotranspiration.
 
 They steer the gates like every auxiliary input and add no mass.
 """
@@ -10,18 +10,20 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from mclstm.data.clock import PERIODS, since_start, step_length
 from mclstm.data.series import names
 from mclstm.data.units import TEMPERATURES, convert, parse
 from mclstm.errors import DataError
 
 __all__ = [
-    "PET", "SEASON", "antecedent_names", "extraterrestrial", "hargreaves", "trailing_mean", "with_antecedent",
-    "with_pet", "with_season",
+    "PET", "SEASON", "antecedent_names", "clock_names", "extraterrestrial", "hargreaves", "trailing_mean",
+    "with_antecedent", "with_clock", "with_pet", "with_season",
 ]  # fmt: skip
 
 SEASON = ("season_sine", "season_cosine")
 DAYS = 365.25
 PET = "pet"
+WEEKEND = "weekend"
 SOLAR = 0.0820  # MJ m-2 min-1
 MM = 0.408  # mm of water that 1 MJ m-2 evaporates
 
@@ -44,6 +46,64 @@ def with_season(series: xr.Dataset) -> xr.Dataset:
         values = np.repeat(wave[np.newaxis], series.sizes["site"], axis=0)
         series[name] = (("site", "time"), values, {"role": "aux", "units": "1", "source": "day of year"})
     return series
+
+
+def clock_names(time_of_day: int, time_of_week: int, weekend: bool) -> list[str]:
+    """The names of the inputs that tell the time, in the order in which a model sees them.
+
+    >>> clock_names(1, 0, weekend=True)
+    ['day_sine_1', 'day_cosine_1', 'weekend']
+    """
+    counts = {"day": time_of_day, "week": time_of_week}
+    waves = [
+        f"{each}_{wave}_{n}"
+        for each, count in counts.items()
+        for n in range(1, count + 1)
+        for wave in ("sine", "cosine")
+    ]
+    return [*waves, WEEKEND] if weekend else waves
+
+
+def with_clock(series: xr.Dataset, time_of_day: int, time_of_week: int, weekend: bool) -> xr.Dataset:
+    """The series with sin and cos of 2π n t / P, n = 1 ... N, for a day and a week P, and the weekend.
+
+    >>> time = pd.date_range("2001-01-01", periods=3, freq="6h")
+    >>> plain = xr.Dataset(coords={"site": ("site", ["A"]), "time": ("time", time)})
+    >>> with_clock(plain, 1, 0, weekend=False).day_sine_1.to_numpy().round(3).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    times = pd.DatetimeIndex(series["time"].to_numpy())
+    columns: list[NDArray[np.float64]] = []
+    for each, count in (("day", time_of_day), ("week", time_of_week)):
+        if count:
+            _require_resolved(times, each, count)
+        angle = 2 * np.pi * since_start(times, each) / PERIODS[each]
+        columns += [wave(n * angle) for n in range(1, count + 1) for wave in (np.sin, np.cos)]
+    columns += (
+        [np.asarray(since_start(times, "week") >= 5 * PERIODS["day"], dtype=np.float64)] if weekend else []
+    )
+    added = {}
+    for name, values in zip(clock_names(time_of_day, time_of_week, weekend), columns, strict=True):
+        if name in series:
+            raise DataError(f"the data already has a column {name!r}. Rename it, or change {_key(name)}.")
+        everywhere = np.repeat(values[np.newaxis], series.sizes["site"], axis=0)
+        added[name] = (("site", "time"), everywhere, {"role": "aux", "units": "1", "source": "time"})
+    return series.assign(added)
+
+
+def _key(name: str) -> str:
+    return WEEKEND if name == WEEKEND else f"time_of_{name.split('_')[0]}"
+
+
+def _require_resolved(times: pd.DatetimeIndex, each: str, count: int) -> None:
+    """Refuse harmonics that the steps cannot tell apart: count of them need 2 count + 1 steps in a period."""
+    step = step_length(times)
+    steps = PERIODS[each] // step if step else 0
+    if len(times) > 1 and steps < 2 * count + 1:
+        raise DataError(
+            f"time_of_{each}: {count} needs {2 * count + 1} steps in a {each} or more; the data has {steps}. "
+            "Choose fewer harmonics, or leave it out."
+        )
 
 
 def antecedent_names(columns: Iterable[str], steps: Sequence[int]) -> list[str]:

@@ -2,7 +2,8 @@
 
 Roles are mass, aux, static and target, and `filled` for the boolean companions `<name>_filled` of mass.
 Sites may cover different spans; a step at which a site has no inputs is NaN and is not `covered`.
-Missing inputs are an error unless a policy is declared; the ledger counts filled mass apart.
+Missing inputs are an error unless a policy is declared; the ledger counts filled mass apart. The policy
+`skip` leaves gaps: only whole sequences may be cut from such a series.
 """
 
 from collections.abc import Mapping
@@ -17,9 +18,12 @@ from mclstm.data.site_tables import Roles, Table, all_times
 from mclstm.data.steps import grid, is_regular, step_of
 from mclstm.errors import ConfigError, DataError
 
-__all__ = ["ROLES", "Policy", "build", "covered", "names", "require_policy", "require_series"]
+__all__ = ["ROLES", "Policy", "build", "covered", "names", "require_policy", "require_series", "times"]
 
-POLICIES = {"missing_mass": ("error", "zero", "interpolate"), "missing_aux": ("error", "interpolate")}
+POLICIES = {
+    "missing_mass": ("error", "zero", "interpolate", "skip"),
+    "missing_aux": ("error", "interpolate", "skip"),
+}
 ROLES = ("mass", "aux", "static", "target", "filled")
 BOTH = ("site", "time")
 
@@ -51,9 +55,11 @@ def build(
     for row, table in enumerate(tables):
         whole = _on_grid(table, step)
         start = int(time.searchsorted(whole.times[0]))
+        columns = _filled(whole, roles, policy)
         for name in roles.mass:
-            marks[name][row, start : start + len(whole.times)] = np.isnan(whole.values[name])
-        rows.append((start, _filled(whole, roles, policy)))
+            gaps = np.isnan(whole.values[name]) & np.isfinite(columns[name])
+            marks[name][row, start : start + len(whole.times)] = gaps
+        rows.append((start, columns))
     series = xr.Dataset(coords={"site": ("site", np.array(sites, dtype=object)), "time": ("time", time)})
     files = list(dict.fromkeys(table.file for table in tables))
     source = "; ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
@@ -94,6 +100,11 @@ def names(series: xr.Dataset, role: str) -> list[str]:
     return [str(name) for name, variable in series.data_vars.items() if variable.attrs.get("role") == role]
 
 
+def times(series: xr.Dataset) -> pd.DatetimeIndex:
+    """The dates of a series."""
+    return pd.DatetimeIndex(series["time"].to_numpy())
+
+
 def covered(series: xr.Dataset) -> xr.DataArray:
     """Where a site has all its inputs, (site, time) bool: windows lie only there."""
     present = [np.isfinite(series[name].to_numpy()) for name in names(series, "mass") + names(series, "aux")]
@@ -110,6 +121,8 @@ def _filled(table: Table, roles: Roles, policy: Policy) -> dict[str, np.ndarray]
 
 def _fill(table: Table, name: str, missing: np.ndarray, policy: str) -> np.ndarray:
     values = table.values[name]
+    if policy == "skip":
+        return values
     if policy == "zero":
         return np.where(missing, 0.0, values)
     if policy == "interpolate" and not missing[0] and not missing[-1]:

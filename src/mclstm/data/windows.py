@@ -1,6 +1,6 @@
 """Windows, gathered by index from contiguous tensors: there is no Python object per sample."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from mclstm.data.scaling import Moment, standardised
 from mclstm.data.series import covered, names
 from mclstm.errors import DataError
 
-__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "spans", "tensors", "windows"]
+__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "spans", "stacked", "tensors", "windows"]
 
 Scheme = Literal["last", "sequence"]
 
@@ -43,7 +43,7 @@ class Windows(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some windows, time first."""
+    """Some windows, time first; led by E where every member of an ensemble has its own."""
 
     site: Tensor  # (B,)
     start: Tensor  # (B,) first step of each window
@@ -57,7 +57,7 @@ def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtyp
     """A checked series as tensors: mass as it is, auxiliaries and statics standardised."""
     inside = covered(series).to_numpy()
 
-    def stacked(role: str, scale: bool) -> Tensor:
+    def columns_of(role: str, scale: bool) -> Tensor:
         columns = [series[name].to_numpy() for name in names(series, role)]
         if scale:
             pairs = zip(names(series, role), columns, strict=True)
@@ -66,8 +66,8 @@ def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtyp
         return torch.tensor(np.stack(columns, -1) if columns else np.zeros((*shape, 0)), dtype=dtype)
 
     empty = torch.from_numpy(~inside).unsqueeze(-1)
-    x, a = stacked("mass", scale=False), stacked("aux", scale=True)
-    static, y = stacked("static", scale=True), stacked("target", scale=False)
+    x, a = columns_of("mass", scale=False), columns_of("aux", scale=True)
+    static, y = columns_of("static", scale=True), columns_of("target", scale=False)
     return Tensors(x.masked_fill(empty, 0.0), a.masked_fill(empty, 0.0), static, y, inside)
 
 
@@ -148,3 +148,8 @@ def gather(data: Tensors, where: Windows, chosen: NDArray[np.int64], shift: int 
     scored = steps[where.length - where.scored :]
     x, a, y = data.x[site, steps], data.a[site, steps], data.y[site, scored]
     return Batch(site, first, x, a, data.static[site], y)
+
+
+def stacked(batches: Sequence[Batch]) -> Batch:
+    """One batch for each member of an ensemble, all of one size, as a batch that leads with E."""
+    return Batch(*(torch.stack(column) for column in zip(*batches, strict=True)))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from mclstm.data.sequences import Rhythm
 from mclstm.report.markdown import markdown, safe
 
 __all__ = ["card"]
@@ -38,7 +39,7 @@ lowest and the highest member, and the mass ledger.
 ## Training
 
 {sites} sites, {steps} steps from {first} to {last} (reader {reader}); the first file is `{source}`.
-Periods: {periods}. Loss {loss}, scheme {scheme}, windows of {length} steps. A member has the weights that
+Periods: {periods}. Loss {loss}, {windows}. A member has the weights that
 were best in the validation period, or else the last ones. Made with {software}.
 
 Digest of the data (SHA-256 over sites, dates and values): `{sha256}`.
@@ -56,8 +57,7 @@ column of a member shows the mean over members.
 
 ## Limits of use
 
-- The stores begin in the model's initial state, usually empty. Do not use the first {warmup} steps of a
-  prediction, unless it continues from a saved state (`--state-in`).
+{start}
 - The scores above do not hold outside the ranges above, or for inputs from other sources (other weather
   products, other definitions of attributes).
 - It was trained and tested at the same sites in different years. Expect lower scores at other sites.
@@ -70,6 +70,12 @@ shows the residual of the worst site over the whole test period in float32, divi
 
 The mean of members that conserve mass conserves mass: the residual of a prediction is the mean residual."""
 NO_CERTIFICATE = "None: this model does not conserve mass. Its predictions need not be mass that entered it."
+START = """\
+- The stores begin in the model's initial state, usually empty. Do not use the first {warmup} steps of a
+  prediction, unless it continues from a saved state (`--state-in`)."""
+SEQUENCES = """\
+- The stores begin in the model's initial state, usually empty, in each {rhythm}. Steps outside of
+  whole sequences are not predicted."""
 LIMIT = "- It cannot predict more mass than enters it: where the inputs miss mass, so does the prediction.\n"
 
 ROLES = {"mass": "mass, conserved", "aux": "auxiliary", "static": "attribute", "target": "predicted"}
@@ -101,21 +107,40 @@ def card(about: Mapping[str, Any]) -> str:
         **{key: str(data[key]).removesuffix(" 00:00:00") for key in ("first", "last")},
         **{key: safe(data[key]) for key in ("reader", "source")},
         periods="; ".join(f"{name} {' to '.join(span)}" for name, span in config["periods"].items() if span),
-        **{key: training[key] for key in ("loss", "scheme", "length")},
+        loss=training["loss"],
+        windows=_windows(config),
         software=", ".join(f"{name} {about['software'].get(name)}" for name in ("mclstm", "torch")),
         scores=markdown(_scores(test)),
         test=" to ".join(test["period"]),
         test_sites=test["sites"],
         by="sites and targets" if len(columns["target"]) > 1 else "sites",
         certificate=CERTIFICATE.format(table=markdown(_residuals(about))) if conserving else NO_CERTIFICATE,
-        warmup=training["warmup"] if training["scheme"] == "sequence" else training["length"] - 1,
+        start=_start(config),
         limit=LIMIT if conserving else "",
     )
+
+
+def _windows(config: Mapping[str, Any]) -> str:
+    """What the training saw at once."""
+    if config.get("sequences") is not None:
+        return f"whole sequences, each {Rhythm(**config['sequences'])}"
+    return "scheme {scheme}, windows of {length} steps".format(**config["training"])
+
+
+def _start(config: Mapping[str, Any]) -> str:
+    """How a prediction begins, and which of its steps not to use."""
+    if config.get("sequences") is not None:
+        return SEQUENCES.format(rhythm=Rhythm(**config["sequences"]))
+    training = config["training"]
+    warmup = training["warmup"] if training["scheme"] == "sequence" else training["length"] - 1
+    return START.format(warmup=warmup)
 
 
 def _computed(columns: Mapping[str, Any]) -> str:
     """Sentences on the inputs that are computed from the others."""
     text = " The time of the year is computed from the dates." if columns["day_of_year"] else ""
+    if any(columns.get(key) for key in ("time_of_day", "time_of_week", "weekend")):
+        text += " The time of day and week is computed from the dates."
     if columns.get("antecedent"):
         steps = ", ".join(map(str, columns["antecedent"]))
         text += f" Means of mass and auxiliaries over {steps} steps are computed: begin that much earlier."

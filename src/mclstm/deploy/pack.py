@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mclstm.config import Config
-from mclstm.config.same_model import FREE, conserving
+from mclstm.config.same_model import FREE, conserving, fingerprinted
 from mclstm.data.readers import UNITS
 from mclstm.deploy.card import card
 from mclstm.deploy.runs_to_pack import Member, read_members_to_pack
@@ -30,7 +30,13 @@ CARD = "README.md"
 LARGEST = 25_000_000  # bytes, so that a repository can carry the folder
 # Keys of the config's section `data` that describe the model; the others describe files on one machine.
 DATA_KEYS = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_mass", "missing_aux")
-NEW_DATA_KEYS = ("antecedent",)  # written only where set, so that older versions can read the other packs
+NEW_DATA_KEYS = (
+    "antecedent",
+    "time_of_day",
+    "time_of_week",
+    "weekend",
+)  # written only where set, so that older versions can read the other packs
+NEW_TRAINING_KEYS = ("scored", "impute")  # likewise
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 
 
@@ -52,7 +58,7 @@ def pack(paths: Sequence[Path], out: Path, largest: int = LARGEST) -> Packed:
     with new_folder(out) as folder:
         for member in members:
             path = folder / member_file(member.seed)
-            save_weights(path, member.run.model, member.progress, member.run.model_hash)
+            save_weights(path, member.model, member.progress, member.run.model_hash)
         write_text_atomic(folder / MODEL, json.dumps(about, indent=1, allow_nan=False) + "\n")
         write_text_atomic(folder / CARD, card(about))
         size = sum(file.stat().st_size for file in folder.iterdir())
@@ -90,7 +96,11 @@ def _config(config: Config) -> dict[str, Any]:
     raw = config.model_dump(exclude={**free, "evaluation": {"against"}})
     data = config.data.model_dump()
     new = {key: data[key] for key in NEW_DATA_KEYS if data[key]}
-    return {**raw, "data": {key: data[key] for key in DATA_KEYS} | new}
+    training = {key: value for key, value in raw["training"].items() if value or key not in NEW_TRAINING_KEYS}
+    return {
+        **raw, "data": {key: data[key] for key in DATA_KEYS} | new, "model": fingerprinted(config.model),
+        "training": training,
+    }  # fmt: skip
 
 
 def _data(member: Member) -> dict[str, Any]:
@@ -120,7 +130,8 @@ def _source(about: dict[str, Any]) -> str:
 
 def _test(members: Sequence[Member]) -> dict[str, Any]:
     """Scores in the test period: the mean over members, and the ensemble."""
-    flows = read_members([member.run.folder.path for member in members])
+    runs = dict.fromkeys(member.run.folder.path for member in members)
+    flows = read_members(list(runs), each=True)
     config = members[0].run.config
     models = model_scores(config.model.name, flows, conserving(config))
     scores = dict(zip(("single", "ensemble"), map(_quartiles, models), strict=False))

@@ -16,7 +16,8 @@ from mclstm.deploy.trained_model import TrainedModel, model_folders, open_model,
 from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import ensemble_mean
 from mclstm.evaluation.simulate import simulate
-from mclstm.from_config import clip_negative
+from mclstm.evaluation.simulate_sequences import simulate_sequences
+from mclstm.from_config import clip_negative, rhythm_of
 from mclstm.models.output import State
 
 __all__ = ["Prediction", "predict", "predict_unsaved"]
@@ -87,6 +88,11 @@ def _require_states(path: Path, models: list[TrainedModel]) -> None:
     """Refuse models that cannot continue from a saved state."""
     if len(models) > 1:
         raise ConfigError(f"{path} holds several models, which have no common file of states. Choose one.")
+    if models[0].config.sequences is not None:
+        raise ConfigError(
+            f"{path} begins every sequence anew and has no state to go on from. "
+            "Leave the state out and give it whole sequences."
+        )
     if models[0].config.data.antecedent:
         raise ConfigError(
             f"{path} sees means of earlier steps (data.antecedent), which a saved state does not hold. "
@@ -111,10 +117,14 @@ def _simulate_members(
     cells: bool,
 ) -> Iterator[xr.Dataset]:
     """The members' simulations, one at a time to save memory; their last states go into `after`."""
+    rhythm, period = rhythm_of(trained.config), (0, series.sizes["time"])
     for name, model in trained.members.items():
-        result = simulate(
-            model, data, series, (0, series.sizes["time"]), warmup=0,
-            state=None if before is None else before.states[name], target_units=trained.units, cells=cells,
-        )  # fmt: skip
-        after[name] = result.state
-        yield clip_negative(trained.config, result.predictions)
+        if rhythm is not None:
+            predictions = simulate_sequences(model, data, series, period, rhythm, trained.units, cells=cells)
+        else:
+            state = None if before is None else before.states[name]
+            result = simulate(
+                model, data, series, period, warmup=0, state=state, target_units=trained.units, cells=cells
+            )
+            after[name], predictions = result.state, result.predictions
+        yield clip_negative(trained.config, predictions)

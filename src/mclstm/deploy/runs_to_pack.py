@@ -4,19 +4,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mclstm.config.same_model import difference, find_runs, require_seeds, shared_by_members
+from torch import nn
+
+from mclstm.config.same_model import difference, find_runs, require_seeds, seeds_of, shared_by_members
 from mclstm.data.manifest import step_in, units_in
 from mclstm.errors import CheckpointError, ConfigError, DataError
 from mclstm.from_config import SavedRun, open_run
+from mclstm.models.members import Members
 from mclstm.training.state import Progress, load_weights, read_progress
 
 __all__ = ["Member", "read_members_to_pack"]
 
 
 class Member(NamedTuple):
-    """A finished run with trained weights, and the manifest of its data."""
+    """A trained model of a finished run, and the manifest of its data."""
 
     seed: int
+    model: nn.Module
     run: SavedRun
     manifest: dict[str, Any]
     progress: Progress  # of the weights in use, the best by validation
@@ -35,14 +39,14 @@ def read_members_to_pack(paths: Sequence[Path]) -> list[Member]:
                 f"{difference(runs[0].config, run.config)}. Pack only runs that differ in their seed."
             )
     require_seeds(runs)
-    members = [_member(run.path) for run in runs]
+    members = [member for run in runs for member in _members(run.path)]
     for member in members[1:]:
         _require_same_data(members[0], member)
     return members
 
 
-def _member(path: Path) -> Member:
-    """A finished run with the weights that evaluation uses."""
+def _members(path: Path) -> list[Member]:
+    """The models of a finished run, one or several, with the weights that evaluation uses."""
     run = open_run(path)
     last = run.folder.checkpoints / "last.safetensors"
     if not last.is_file() or not read_progress(last).finished:
@@ -51,7 +55,9 @@ def _member(path: Path) -> Member:
     about, where = run.folder.read_json(run.folder.manifest), str(run.folder.manifest)
     units_in(about, where)  # refuses a manifest that prediction could not use
     step_in(about, where)
-    return Member(run.config.training.seed, run, about, progress)
+    models = run.model.alone() if isinstance(run.model, Members) else [run.model]
+    pairs = zip(seeds_of(run.config), models, strict=True)
+    return [Member(seed, model, run, about, progress) for seed, model in pairs]
 
 
 def _require_same_data(first: Member, second: Member) -> None:

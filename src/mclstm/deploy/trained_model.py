@@ -14,10 +14,12 @@ from torch import nn
 
 from mclstm.config import Config
 from mclstm.config.load import checked, unshared
+from mclstm.config.same_model import seeds_of
 from mclstm.data.manifest import step_in, units_in
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.from_config import build, inputs, open_run
+from mclstm.models.members import Members
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
@@ -37,7 +39,7 @@ class TrainedModel:
 
     config: Config
     moments: dict[str, Moment]
-    members: dict[str, nn.Module]  # by name; the single member of a run is named ""
+    members: dict[str, nn.Module]  # by the name of its file; the single member of a run is named ""
     model_hash: str
     step: str  # of the training data; empty where an old run does not state it
     units: dict[str, str]  # of every column the model was trained on
@@ -95,7 +97,11 @@ def _open_run(path: Path) -> TrainedModel:
     load_weights(run.folder.weights(), run.model, run.model_hash)
     about, where = run.folder.read_json(run.folder.manifest), str(run.folder.manifest)
     step, units = step_in(about, where), units_in(about, where)
-    return TrainedModel(run.config, run.moments, {"": run.model}, run.model_hash, step, units)
+    members = {"": run.model}
+    if isinstance(run.model, Members):
+        names = [Path(member_file(seed)).stem for seed in seeds_of(run.config)]
+        members = dict(zip(names, run.model.alone(), strict=True))
+    return TrainedModel(run.config, run.moments, members, run.model_hash, step, units)
 
 
 def _open_pack(path: Path) -> TrainedModel:

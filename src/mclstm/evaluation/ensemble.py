@@ -1,29 +1,50 @@
 """The members of one model: read from their run folders, averaged, scored alone and as an ensemble."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from torch import nn
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, ERRORS, ModelScores
 from mclstm.evaluation.outlets import targets, variable
 from mclstm.evaluation.prediction_dataset import read_flows
 from mclstm.evaluation.score_tables import score_table, target_scores
+from mclstm.models.members import Members
 
-__all__ = ["ensemble_mean", "model_scores", "read_members", "require_alike"]
+__all__ = ["ensemble_mean", "model_scores", "read_members", "require_alike", "simulate_all", "with_members"]
 
-LEDGER = ("entered", "outflow", "storage", "storage_before", "residual")
+BY_MEMBER = "by_member"  # begins the names of what each member of a run simulated
+LEDGER = ("entered", "outflow", "storage", "storage_before", "storage_left", "residual")
 
 
-def read_members(runs: Sequence[Path], split: str = "test") -> list[xr.Dataset]:
-    """The flows of every run, (site, time); all must be of the same sites, dates and observations."""
-    members = [read_flows(run / "evaluation" / split / "predictions.nc") for run in runs]
+def read_members(runs: Sequence[Path], split: str = "test", *, each: bool = False) -> list[xr.Dataset]:
+    """The flows of every run, (site, time); all must be of the same sites, dates and observations.
+
+    A run that trained several members counts as one, their mean; `each` gives the flows of every member.
+    """
+    paths = [run / "evaluation" / split / "predictions.nc" for run in runs]
+    members = [read_flows(path) for path in paths]
     for run, member in zip(runs[1:], members[1:], strict=True):
         require_alike(members[0], member, (str(runs[0]), str(run)))
-    return members
+    if not each:
+        return members
+    return [one for path, mean in zip(paths, members, strict=True) for one in _by_member(path, mean)]
+
+
+def _by_member(path: Path, mean: xr.Dataset) -> list[xr.Dataset]:
+    """The flows of the members whose mean was read from a path, or the mean where there is one model."""
+    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+        names = [str(name) for name in file.data_vars if str(name).startswith(BY_MEMBER)]
+        flows = {name.replace(BY_MEMBER, "simulated", 1): file[name].to_numpy() for name in names}
+    count = len(next(iter(flows.values()))) if flows else 0
+    alone = [
+        {name: mean[name].copy(data=values[at]) for name, values in flows.items()} for at in range(count)
+    ]
+    return [mean.assign(one) for one in alone] or [mean]
 
 
 def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str]) -> None:
@@ -76,6 +97,37 @@ def ensemble_mean(members: Iterable[xr.Dataset]) -> xr.Dataset:
             about = {**first[name].attrs, "long_name": f"{word}est of {count} members"}
             result[f"{name}_{word}"] = first[name].copy(data=value).assign_attrs(about)
     return result
+
+
+def simulate_all(
+    model: nn.Module, simulate: Callable[[nn.Module, bool], xr.Dataset], seeds: Sequence[int]
+) -> xr.Dataset:
+    """The simulation of a model, or the mean of those of `Members` with each of them beside it.
+
+    simulate: from a single model, and whether to keep its cells, to its simulation. The cells of different
+    members have nothing in common: their storage is one number, the total.
+    """
+    if not isinstance(model, Members):
+        return simulate(model, True)
+    members = [simulate(one, False) for one in model.alone()]
+    return with_members(ensemble_mean(members), members, seeds)
+
+
+def with_members(mean: xr.Dataset, members: Sequence[xr.Dataset], seeds: Sequence[int]) -> xr.Dataset:
+    """The mean with every member's simulation as `by_member` (member, site, time) instead of the extremes.
+
+    >>> days = {"site": ["A"], "time": [0]}
+    >>> members = [xr.Dataset({"simulated": (("site", "time"), [[v]])}, days) for v in (1.0, 3.0)]
+    >>> with_members(ensemble_mean(members), members, [7, 8])["by_member"].sel(member=8).item()
+    3.0
+    """
+    flows = [str(name) for name in members[0].data_vars if str(name).startswith("simulated")]
+    result = mean.drop_vars([f"{name}_{word}" for name in flows for word in ("low", "high")])
+    for name in flows:
+        values = np.stack([member[name].to_numpy() for member in members])
+        about = {**members[0][name].attrs, "long_name": "simulated by each member, by its seed"}
+        result[name.replace("simulated", BY_MEMBER, 1)] = (("member", *mean[name].dims), values, about)
+    return result.assign_coords(member=list(seeds))
 
 
 def model_scores(name: str, members: Sequence[xr.Dataset], conserving: bool) -> list[ModelScores]:

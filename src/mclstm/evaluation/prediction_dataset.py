@@ -72,12 +72,17 @@ def free_outlets(model: nn.Module) -> dict[str, int]:
 
 
 def prediction_dataset(
-    model: nn.Module, values: Arrays, inside: xr.Dataset, target_units: Mapping[str, str] | None = None
+    model: nn.Module,
+    values: Arrays,
+    inside: xr.Dataset,
+    target_units: Mapping[str, str] | None = None,
+    sequence: NDArray[np.int64] | None = None,  # (site, time)
 ) -> xr.Dataset:
     """Arrays of a period (site, time, ...) as a Dataset; a single target has no suffix to its name.
 
     inside: the series of the period · target_units: units of the targets in training, by default the
-    series' own; new data may hold no target.
+    series' own; new data may hold no target · sequence: the number of the sequence that a step belongs to, -1
+    for none, if each began anew; mass that flows in between sequences is then no part of the result
     """
     masses = names(inside, "mass")
     unit = str(inside[masses[0]].attrs.get("units", ""))
@@ -86,6 +91,11 @@ def prediction_dataset(
     inflow = np.sum([inside[name].to_numpy() for name in masses], axis=0)
     filled = np.sum([inside[f"{m}_filled"].to_numpy() * inside[m].to_numpy() for m in masses], axis=0)
     marks = np.any([inside[f"{name}_filled"].to_numpy() for name in masses], axis=0)
+    if sequence is not None:
+        about = {"long_name": "number of the sequence, -1 between sequences"}
+        result["sequence"] = (DIMS, sequence, about)
+        inflow, filled = (np.where(sequence >= 0, mass, np.nan) for mass in (inflow, filled))
+        marks = marks & (sequence >= 0)
     result["inflow"] = (DIMS, inflow, {"units": unit})
     result["filled"] = (DIMS, filled, {"units": unit, "long_name": "inflow that was filled in"})
     result["was_filled"] = (DIMS, marks.astype(np.int8), {"long_name": "1 where inflow was filled in"})
@@ -115,8 +125,10 @@ def _put_targets(
 def _put_ledger(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str) -> None:
     amount = amount_unit(unit, pd.DatetimeIndex(result["time"].to_numpy()))
     entered, outflow, storage = (values[name] for name in ("entered", "outflow", "storage"))
-    before = _first(values["storage_before"])
-    residual = before[:, np.newaxis] + np.nancumsum(entered - outflow.sum(-1), axis=1) - storage.sum(-1)
+    stored, before = storage.sum(-1), values["storage_before"]
+    # Where a sequence begins, what is stored before a step is not what the step before it left.
+    residual = np.nancumsum(before + entered - outflow.sum(-1) - stored, axis=1)
+    residual = np.where(np.isfinite(stored), residual, np.nan)
     several = storage.shape[-1] > 1  # else a total, which has no trash cell of its own
     trash = isinstance(model.head, SumHead) and not bool(model.head.membership[0].any()) and several
     scaled = int(getattr(model, "scaling", None) is not None)
@@ -124,14 +136,33 @@ def _put_ledger(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str)
     result["entered"] = (DIMS, entered, about)
     result["outflow"] = ((*DIMS, "outlet"), outflow, {"units": unit})
     result["storage"] = ((*DIMS, "cell"), storage, {"units": amount, "trash_cell": 0 if trash else -1})
-    about = {"units": amount, "long_name": "stored before the first step"}
-    result["storage_before"] = ("site", before, about)
+    _put_ends(result, before, stored, amount)
     for name in free_outlets(model):
         about = {"units": unit, "long_name": f"outlet {name} of a free head, no part of the ledger"}
         result[name] = (DIMS, values[name], about)
     about = {"units": amount, "long_name": "missing from the ledger since then"}
     result["residual"] = (DIMS, residual, about)
     result.coords.update({"outlet": outlet_names(model), "cell": np.arange(storage.shape[-1])})
+
+
+def _put_ends(
+    result: xr.Dataset, before: NDArray[np.float64], stored: NDArray[np.float64], amount: str
+) -> None:
+    """What was stored before the first step; for sequences the sum over them, and of what they left."""
+    if "sequence" not in result:
+        about = {"units": amount, "long_name": "stored before the first step"}
+        result["storage_before"] = ("site", _first(before), about)
+        return
+    number = result["sequence"].to_numpy()
+    outside = np.full((len(number), 1), -1)
+    begins, ends = (
+        (number >= 0) & (np.diff(number, prepend=outside) != 0),
+        (number >= 0) & (np.diff(number, append=outside) != 0),
+    )
+    about = {"units": amount, "long_name": "stored before the sequences, their sum"}
+    result["storage_before"] = ("site", np.where(begins, before, 0.0).sum(1), about)
+    about = {"units": amount, "long_name": "left in the stores at the ends of the sequences, their sum"}
+    result["storage_left"] = ("site", np.where(ends, stored, 0.0).sum(1), about)
 
 
 def _first(values: NDArray[np.float64]) -> NDArray[np.float64]:

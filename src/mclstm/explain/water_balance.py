@@ -1,28 +1,34 @@
 """The mass balance of every site, in all and per year, and its long-term ratios in Budyko's space."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from mclstm.data.units import parse
 from mclstm.evaluation.outlets import targets, variable
 
 __all__ = [
-    "agreement", "balance_table", "budyko", "long_term", "mean_balance", "simulated_outflow", "water_balance",
+    "agreement", "balance_table", "budyko", "long_term", "mean_balance", "sequence_balance",
+    "simulated_outflow", "water_balance",
 ]  # fmt: skip
 
 
 def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
     """One row per site: inflow + storage before = outflow by outlet + storage after + residual.
 
-    `filled` is the part of the inflow that was not measured but filled in, as the config declares.
+    `filled` is the part of the inflow that was not measured but filled in, as the config declares. Where each
+    sequence began anew, both storages are sums over the sequences, and `sequences` counts them.
     """
     table = pd.DataFrame({"site": [str(site) for site in predictions["site"].to_numpy()]})
     table["inflow"] = predictions["inflow"].sum("time").to_numpy()
     table["filled"] = predictions["filled"].sum("time").to_numpy()
     table["filled steps"] = predictions["was_filled"].sum("time").to_numpy()
+    if "sequence" in predictions:
+        table["sequences"] = [len(np.unique(row[row >= 0])) for row in predictions["sequence"].to_numpy()]
     if "storage" not in predictions:
         return table
     entered = predictions["entered"].sum("time").to_numpy()
@@ -31,12 +37,65 @@ def balance_table(predictions: xr.Dataset) -> pd.DataFrame:
     for outlet in predictions["outlet"].to_numpy():
         table[f"outflow {outlet}"] = predictions["outflow"].sel(outlet=outlet).sum("time").to_numpy()
     table["storage before"] = predictions["storage_before"].to_numpy()
-    stored = predictions["storage"].sum("cell", skipna=False).to_numpy()
-    table["storage after"] = [row[np.isfinite(row)][-1] if np.isfinite(row).any() else 0.0 for row in stored]
+    table["storage after"] = _stored_after(predictions)
     available = entered + table["storage before"]
     gone = predictions["outflow"].sum(["time", "outlet"]).to_numpy() + table["storage after"]
     table["residual"] = available - gone
     table["relative error"] = table["residual"].abs() / available.where(available > 0, 1.0)
+    return table
+
+
+def _stored_after(predictions: xr.Dataset) -> NDArray[np.float64]:  # (site,)
+    if "storage_left" in predictions:
+        return np.asarray(predictions["storage_left"])
+    stored = predictions["storage"].sum("cell", skipna=False).to_numpy()
+    return np.array([row[np.isfinite(row)][-1] if np.isfinite(row).any() else 0.0 for row in stored])
+
+
+def sequence_balance(predictions: xr.Dataset) -> pd.DataFrame:
+    """One row per site and sequence: inflow + storage before = outflow by outlet + storage left + residual.
+
+    `observed` is the sum of all observed targets, NaN where one is missing at a step: inflow - observed is
+    what the counts themselves do not close by.
+    """
+    number = predictions["sequence"].to_numpy()
+    sites, time = (predictions[name].to_numpy() for name in ("site", "time"))
+    columns = {"site": np.repeat(sites.astype(str), len(time)), "sequence": number.ravel()}
+    columns |= {"begin": np.tile(time, len(sites)), "inflow": predictions["inflow"].to_numpy().ravel()}
+    observed = [predictions[name].to_numpy() for name in _observed(predictions)]
+    columns |= {"observed": np.sum(observed, axis=0).ravel()} if observed else {}
+    if "storage" in predictions:
+        columns["entered"] = predictions["entered"].to_numpy().ravel()
+        for at, outlet in enumerate(predictions["outlet"].to_numpy()):
+            columns[f"outflow {outlet}"] = predictions["outflow"].to_numpy()[..., at].ravel()
+        columns["storage left"] = predictions["storage"].sum("cell", skipna=False).to_numpy().ravel()
+    rows = pd.DataFrame(columns)
+    groups = rows[rows["sequence"] >= 0].groupby(["site", "sequence"], sort=False)
+    how: dict[str, Any] = {
+        "begin": "first",
+        "storage left": "last",
+        "observed": lambda values: values.sum(skipna=False),
+    }
+    table = groups.agg({name: how.get(name, "sum") for name in columns if name not in ("site", "sequence")})
+    return _with_residual(table.reset_index(), predictions)
+
+
+def _observed(predictions: xr.Dataset) -> list[str]:
+    return [name for name in map(str, predictions.data_vars) if name.split("_")[0] == "observed"]
+
+
+def _with_residual(table: pd.DataFrame, predictions: xr.Dataset) -> pd.DataFrame:
+    """The table with what its sequences began with, the same for all of a site, and what is missing."""
+    if "storage left" not in table:
+        return table
+    total = dict(
+        zip(predictions["site"].to_numpy().astype(str), predictions["storage_before"].to_numpy(), strict=True)
+    )
+    count = table.groupby("site")["sequence"].transform("size")
+    before = table["site"].map(total) / count
+    gone = table.filter(regex="^outflow ").sum(axis=1) + table["storage left"]
+    table.insert(list(table).index("entered") + 1, "storage before", before)
+    table["residual"] = table["entered"] + before - gone
     return table
 
 

@@ -1,5 +1,6 @@
 """The mass-conserving model: parts in front of the layer, the layer, a head, and their penalties."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,10 @@ from mclstm.nn.hydrology import AuxMemory, InputScaling, closure_penalty, scalin
 from mclstm.nn.hydrology import cell_penalty as squared_cells
 from mclstm.nn.layer import MCLSTM
 
-__all__ = ["MassModel", "build_mass"]
+__all__ = ["MassModel", "build_mass", "start_of"]
 
 EVAPOTRANSPIRATION = "evapotranspiration"
+SHORTEST, LONGEST = 0.01, 1e5  # steps of a residence time
 PENALTY = 0.1  # weight of the closure and scaling penalties in a loss of order one
 
 
@@ -116,6 +118,22 @@ def build_mass(
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
     last = make_head(head, hidden_size, outlets, trash_cell)
     return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
+
+
+def start_of(residence: float) -> dict[str, float]:
+    """The options with which mass stays `residence` steps on average before training.
+
+    A share o of a cell's mass leaves at every step, the step it came in included: it stays n = (1 - o) / o
+    steps on average, so o = 1 / (1 + n). A cell hands on the same share to the others.
+
+    >>> {name: round(value, 4) for name, value in start_of(3.0).items()}
+    {'stay': 0.75, 'output_bias': -1.0986}
+    """
+    if not SHORTEST <= residence <= LONGEST:
+        raise ConfigError(
+            f"model.residence is {residence:g} steps of the data. Choose {SHORTEST:g} to {LONGEST:g} steps."
+        )
+    return {"stay": residence / (1.0 + residence), "output_bias": -math.log(residence)}
 
 
 def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:

@@ -7,10 +7,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from mclstm.data.windows import Tensors, Windows, gather
+from mclstm.data.windows import Batch, Tensors, Windows, gather, stacked
 from mclstm.errors import Interrupted
+from mclstm.models.members import Members
 from mclstm.training.interrupt import listening
-from mclstm.training.order import batch_indices, batches_per_epoch, locate, permutation
+from mclstm.training.order import batches_per_epoch, locate, orders
 from mclstm.training.progress import Show
 from mclstm.training.recorder import Recorder
 from mclstm.training.state import Progress
@@ -64,6 +65,9 @@ def fit(
     Every update is a function of the weights and of (seed, epoch, position), so that a run that was killed
     and resumed ends with the bits of one that was not.
 
+    `Members` learn as each would alone with the seeds seed, seed + 1, ...; the run validates, stops and saves
+    them together.
+
     validate: the score of the present weights, higher is better · place: names a site and step in an error
     stop: is asked after every update for the number of a signal; the run then stops as if that had come
     """
@@ -84,8 +88,9 @@ def fit(
         while not progress.finished:
             # One update on the batch of this epoch and position.
             epoch, position = locate(progress.update, count, batch_size)
-            chosen = batch_indices(seed, epoch, position, count, batch_size)
-            batch = gather(data, where, chosen, int(permutation(seed, epoch, where.every)[0]))
+            batch = batch_of(
+                model, data, where, seed, epoch, slice(position * batch_size, (position + 1) * batch_size)
+            )
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
             weight, random = importance[batch.site], torch.get_rng_state()
             step = one_update(model, optimiser, batch, weight, rate, clip, without_gradient)
@@ -115,6 +120,16 @@ def fit(
                 advice = f"continue with `mclstm resume {folder}`."
                 raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {advice}")
     return progress
+
+
+def batch_of(model: nn.Module, data: Tensors, where: Windows, seed: int, epoch: int, part: slice) -> Batch:
+    """The windows of one part of an epoch; `Members` get one batch each, in the order of their own seeds."""
+    seeds = tuple(seed + member for member in range(model.size if isinstance(model, Members) else 1))
+    chosen, shifts = orders(seeds, epoch, len(where.site)), orders(seeds, epoch, where.every)
+    batches = [
+        gather(data, where, order[part], int(shift[0])) for order, shift in zip(chosen, shifts, strict=True)
+    ]
+    return stacked(batches) if isinstance(model, Members) else batches[0]
 
 
 def rate_at(start: float, schedule: Mapping[int, float], step: int) -> float:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["batch_indices", "batches_per_epoch", "locate", "permutation"]
+__all__ = ["batch_indices", "batches_per_epoch", "locate", "orders", "permutation"]
 
 Indices = NDArray[np.int64]
 
@@ -32,6 +32,16 @@ def permutation(seed: int, epoch: int, n: int) -> Indices:
     order = np.argsort(words, kind="stable").astype(np.int64)
     order.flags.writeable = False
     return order
+
+
+@lru_cache(maxsize=2)
+def orders(seeds: tuple[int, ...], epoch: int, n: int) -> tuple[Indices, ...]:
+    """The order of one epoch for every seed: members of an ensemble see their samples as if trained alone.
+
+    >>> [order.tolist() for order in orders(seeds=(1, 2), epoch=0, n=3)]
+    [[2, 0, 1], [1, 0, 2]]
+    """
+    return tuple(permutation(seed, epoch, n) for seed in seeds)
 
 
 def batches_per_epoch(n: int, batch_size: int) -> int:

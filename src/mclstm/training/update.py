@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from mclstm.data.windows import Batch
 from mclstm.errors import NotFiniteError
+from mclstm.models.members import Members
 from mclstm.models.output import Output, State
 from mclstm.ops.ledger import ledger
 from mclstm.training.gradient_norm import clip_, fault, total_norm
@@ -20,12 +21,12 @@ FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as 
 
 
 class Update(NamedTuple):
-    """The outcome of an update."""
+    """The outcome of an update; of `Members` the mean loss and the largest of the other numbers."""
 
     loss: float
     gradient: float  # norm before clipping
     mass_error: float | None  # the largest share of a sample's mass that is missing
-    y: Tensor  # (T, B, outlets)
+    y: Tensor  # (T, B, outlets), led by E with members
     refusal: str = ""  # the message of a layer that refused its inputs
     fault: str = ""  # which gradient is not finite, or its square
 
@@ -40,9 +41,10 @@ class Update(NamedTuple):
             return f"what reaches the layer, where {self.refusal}"
         bad = (~torch.isfinite(self.y)).nonzero()
         if len(bad):
-            step, window = int(bad[0, 0]), int(bad[0, 1])
-            where = place(int(batch.site[window]), int(batch.start[window]) + step)
-            return f"{where}, step {step} of its window"
+            *member, step, window, _ = bad[0].tolist()
+            site, start = batch.site[*member, window], batch.start[*member, window]
+            where = place(int(site), int(start) + step)
+            return f"{where}, step {step} of its window" + (f", member {member[0]}" if member else "")
         if not math.isfinite(self.loss):
             return f"the loss, which is {'NaN' if math.isnan(self.loss) else 'infinite'}"
         return self.fault or "the gradient, whose norm is infinite"
@@ -59,46 +61,59 @@ def one_update(
 ) -> Update:
     """Take one step downhill, unless loss, gradient or its square is not finite.
 
-    The first `without_gradient` steps only fill the stores: the gradient stops at the state after them.
+    The first `without_gradient` steps only fill the stores: the gradient stops at the state after them. With
+    `Members`, batch and weight lead with E; a member's gradient is that of its own loss and clipped alone.
     """
     for group in optimiser.param_groups:
         group["lr"] = rate
     model.train()
-    y = batch.y[:0]
+    y = batch.y[..., :0, :, :]
     try:
         state, y = _warmed(model, batch, without_gradient)
-        output: Output = model(batch.x[len(y) :], batch.a[len(y) :], batch.static, state)
+        x, a = (value[..., without_gradient:, :, :] for value in (batch.x, batch.a))
+        output: Output = model(x, a, batch.static, state)
     except NotFiniteError as refusal:
         # If the warm-up is not finite already, its steps say better where that began.
         message = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
         return Update(math.nan, math.nan, None, y, message)
-    scored = output.y[-len(batch.y) :, :, : batch.y.shape[-1]]
-    error = weighted_error(scored, batch.y, weight) + output.penalty
+    error = _error(model, output.y, batch.y, weight) + output.penalty
     optimiser.zero_grad(set_to_none=True)
     error.backward()  # type: ignore[no-untyped-call]
     norm, wrong = _clipped(model, clip)
-    y = torch.cat([y, output.y.detach()]) if len(y) else output.y.detach()
-    update = Update(float(error.detach()), norm, mass_error(output), y, fault=wrong)
+    y = torch.cat([y, output.y.detach()], dim=-3) if without_gradient else output.y.detach()
+    loss = float(error.detach()) / (model.size if isinstance(model, Members) else 1)
+    update = Update(loss, norm, mass_error(output), y, fault=wrong)
     if update.finite:
         optimiser.step()
     return update
 
 
+def _error(model: nn.Module, y: Tensor, observed: Tensor, weight: Tensor) -> Tensor:
+    """The weighted error of the scored steps; of members the sum, whose gradient is for each that of its own.
+
+    y: (T, B, outlets) · observed: (scored, B, targets) · weight: (B, targets), all led by E with members
+    """
+    y = y[..., -observed.shape[-3] :, :, : observed.shape[-1]]
+    if not isinstance(model, Members):
+        return weighted_error(y, observed, weight)
+    return torch.stack([weighted_error(*one) for one in zip(y, observed, weight, strict=True)]).sum()
+
+
 def _clipped(model: nn.Module, clip: float | None) -> tuple[float, str]:
     """The norm of the gradient before clipping, and what is wrong with it after, in words."""
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    norm = total_norm(gradients.values())
-    if clip is not None and bool(torch.isfinite(norm)):
+    norm = total_norm(gradients.values(), lead=int(isinstance(model, Members)))
+    if clip is not None and bool(torch.isfinite(norm).all()):
         clip_(gradients.values(), norm, clip)
-    return float(norm), "" if bool(norm < SQUARABLE) else fault(gradients)
+    return float(norm.max()), "" if bool((norm < SQUARABLE).all()) else fault(gradients)
 
 
 @torch.no_grad()
 def _warmed(model: nn.Module, batch: Batch, steps: int) -> tuple[State | None, Tensor]:
     """The state after the first steps, and what flowed out, (steps, B, outlets)."""
     if not steps:
-        return None, batch.y[:0]
-    output: Output = model(batch.x[:steps], batch.a[:steps], batch.static)
+        return None, batch.y[..., :0, :, :]
+    output: Output = model(batch.x[..., :steps, :, :], batch.a[..., :steps, :, :], batch.static)
     return output.state, output.y
 
 
@@ -107,8 +122,9 @@ def mass_error(output: Output) -> float | None:
     if output.x is None or output.h is None or output.c is None:
         return None
     # Summed over time first: a ledger of every step would need more memory than the batch.
-    inflow, outflow = (v.detach().sum(0, keepdim=True, dtype=torch.float64) for v in (output.x, output.h))
-    return float(ledger(inflow, outflow, output.c.detach()[[0, -1]]).error.max())
+    inflow, outflow = (v.detach().sum(-3, keepdim=True, dtype=torch.float64) for v in (output.x, output.h))
+    ends = output.c.detach()[..., [0, -1], :, :]
+    return float(ledger(inflow, outflow, ends).error.max())
 
 
 def site_weights(y: Tensor, loss: str) -> Tensor:

@@ -11,6 +11,7 @@ from mclstm.data.checks.flow_balance import DailyBalance, daily_balances
 from mclstm.data.checks.table_check import inspect
 from mclstm.data.columns import MASS_NAMES, TARGET_NAMES, day
 from mclstm.data.findings import Finding, unreadable
+from mclstm.data.patterns import by_column, columns_of, has_patterns, resolve
 from mclstm.data.read import require_roles, require_units
 from mclstm.data.readers import load
 from mclstm.data.series import require_policy
@@ -52,13 +53,17 @@ def check(
     """
     policy = require_policy(missing_mass, missing_aux)
     require_roles(roles)
-    request = request._replace(dynamic=roles.dynamic(), static=roles.static)
+    chosen = () if has_patterns(roles) else roles.dynamic()
+    request = request._replace(dynamic=chosen, static=roles.static)
     raw = declare_missing(_loaded(Path(path), reader, request), tuple(missing))
+    if has_patterns(roles) and raw.tables:
+        roles = resolve(roles, columns_of(raw), str(path))
     if not roles.dynamic():
         roles = guess_roles((column for table in raw.tables for column in table.values), roles.static)
+    units = by_column(units or {}, roles.columns())
     if raw.tables:
-        require_units(units or {}, roles.columns())
-    declared = raw.units | dict(units or {})
+        require_units(units, roles.columns())
+    declared = raw.units | units
     return _report(raw, roles, declared, inspect(raw, roles, declared, policy))
 
 
