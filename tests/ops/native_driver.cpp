@@ -116,7 +116,51 @@ static double run_case() {
     return conserves ? ledger_error<T>(call, x, c0, h, c) : 0.0;
 }
 
+// Autoregression, there and back: finite gradients, and no mass gained or lost.
+template <class T>
+static bool autoregresses() {
+    Autoregression call = {};
+    const int64_t E = one_of({1, 2, 3}), steps = one_of({0, 1, 5, 65}), B = one_of({0, 1, 2}), A = one_of({0, 1, 9}), K = one_of({1, 2, 5});
+    call.E = E, call.T = steps, call.B = B, call.A = A, call.K = K, call.wide = sizeof(T) == 8, call.threads = one_of({1, 2});
+    call.activation = chance(0.5), call.norm = one_of({SOFTMAX, SIGMOID, RELU}), call.sees = one_of({CELLS, SHARE, CHANGE}), call.looks = one_of({1, K});
+    call.outlet = one_of({CLOSED, CONSTANT, GATE}), call.depth = one_of({1, 2, 3});
+    const int64_t features = call.looks * (call.sees == CHANGE ? 2 : 1);
+    const std::vector<double> scale(size_t(features), 2.0), shift(size_t(features), -1.0);
+    std::vector<int64_t> cells, windows;
+    for (int64_t n = 0; n < call.looks; ++n) cells.push_back(call.looks == K ? n : K - 1);
+    for (int64_t e = 0; e < E; ++e) windows.push_back(one_of({0, steps, steps}));
+    call.cells = cells.data(), call.scale = scale.data(), call.shift = shift.data(), call.steps = windows.data(), call.widths[0] = A + features;
+    for (int64_t l = 1; l <= call.depth; ++l) call.widths[l] = l == call.depth ? K * K : one_of({1, 8, 50, 100});
+    std::vector<std::vector<T>> weights, gradients;
+    for (const Index size : weight_sizes(call)) weights.push_back(Array<T>(E, 1, 1, size, PLAIN, -0.5, 0.5).values), gradients.push_back(weights.back());
+    for (size_t n = 0; n < weights.size(); ++n) call.weights[n] = weights[n].data(), call.gradients[n] = gradients[n].data();
+    Array<T> a(E, steps, B, A, any_layout(), -1, 1), c0(E, 1, B, K, any_layout(), 0, 1), h(E, steps, B, K, own_layout(), 0, 0), c(E, steps + 1, B, K, own_layout(), 0, 0);
+    Array<T> dh(E, steps, B, K, any_layout(), -1, 1), dc(E, steps + 1, B, K, any_layout(), -1, 1), da(E, steps, B, A, own_layout(), 0, 0), dc0(E, 1, B, K, own_layout(), 0, 0);
+    call.a = a.view, call.c0 = c0.view, call.h = h.view, call.c = c.view;
+    if (mclstm_autoregress(&call, 0) != 0) return false;
+    bool fine = true;
+    for (int64_t e = 0; e < E; ++e)
+        for (int64_t b = 0; b < B; ++b) {
+            double lost = 0, total = 0;
+            for (int64_t k = 0; k < K; ++k) {
+                lost += c0.at(e, 0, b, k) - c.at(e, steps, b, k), total += c0.at(e, 0, b, k);
+                for (int64_t t = 0; t < steps; ++t) lost -= h.at(e, t, b, k);
+            }
+            fine &= std::abs(lost) <= 4 * std::numeric_limits<T>::epsilon() * double(steps + K) * total;
+        }
+    call.h = call.c = View{}, call.dh = chance(0.7) ? dh.view : View{}, call.dc = chance(0.7) ? dc.view : View{};
+    call.da = chance(0.7) ? da.view : View{}, call.dc0 = chance(0.7) ? dc0.view : View{};
+    if (mclstm_autoregress(&call, 1) != 0) return false;
+    for (const std::vector<T> *values : {&da.values, &dc0.values})
+        for (const T value : *values) fine &= std::isfinite(value);
+    for (const std::vector<T> &values : gradients)
+        for (const T value : values) fine &= std::isfinite(value);
+    return fine;
+}
+
 int main() {
+    for (int draw = 0; draw < 60; ++draw)
+        if (!autoregresses<float>() || !autoregresses<double>()) return std::printf("draw %d: autoregression is not there and back\n", draw), 1;
     double single = 0, wide = 0;
     for (int draw = 0; draw < 300; ++draw) {
         single = std::max(run_case<float>(), single), wide = std::max(run_case<double>(), wide);

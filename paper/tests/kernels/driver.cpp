@@ -41,6 +41,39 @@ static bool learns(Layer layer, Head head, int64_t outputs) {
     return fine;
 }
 
+// An autoregressive model learns for a few updates: its weights move, stay finite, and the best of them are kept.
+static bool descends(int64_t hidden) {
+    const int64_t E = 3, T = 70, A = 2, K = 2, updates = 3;
+    const std::vector<double> scale = {2, 12}, shift = {-1, 0}, rates(updates, 0.01);
+    const std::vector<int64_t> cells = {0};
+    Autoregression model = {};
+    model.E = E, model.T = T, model.B = 1, model.A = A, model.K = K, model.sees = CHANGE, model.looks = 1, model.outlet = GATE, model.depth = 2;
+    model.widths[0] = A + 2, model.widths[1] = 11, model.widths[2] = K * K, model.cells = cells.data(), model.scale = scale.data(), model.shift = shift.data();
+    const std::vector<Index> all = hidden ? std::vector<Index>{4 * hidden * (K + A), 4 * hidden * hidden, 4 * hidden, 4 * hidden, K * hidden, K} : weight_sizes(model);
+    Array<float> a(E, T, 1, A, any_layout(), -1, 1), start(E, 1, 1, K, PLAIN, 0, 1), targets(E, T + 1, 1, K, PLAIN, 0, 1);
+    Descent call = {};
+    call.E = E, call.T = T, call.A = A, call.K = K, call.hidden = hidden, call.updates = updates, call.growth = 50, call.threads = 2, call.count = int64_t(all.size());
+    model.a = call.a = a.view, call.start = start.view, call.model = &model, call.targets = targets.values.data(), call.rates = rates.data();
+    call.threshold = 9, call.decay = 1e-3, call.clip = 1, call.slope = 1.02, call.intercept = -0.01, call.epsilon = 1e-8;
+    std::vector<std::vector<float>> kept;
+    for (const Index size : all)
+        for (int part = 0; part < 4; ++part) kept.push_back(part == 0 ? Array<float>(E, 1, 1, size, PLAIN, -0.3, 0.3).values : std::vector<float>(size_t(E * size)));
+    const std::vector<std::vector<float>> before = kept;
+    for (size_t n = 0; n < all.size(); ++n) {
+        call.parameters[n] = {kept[4 * n].data(), kept[4 * n + 1].data(), kept[4 * n + 2].data(), all[n]};
+        call.best[n] = kept[4 * n + 3].data();
+    }
+    std::vector<int64_t> window = {11, 20, 71}, cap = {71, 40, 71}, failed = {-1, -1, -1};
+    std::vector<double> loss(E), error(E), lowest(E, 1e9);
+    call.window = window.data(), call.cap = cap.data(), call.failed = failed.data(), call.loss = loss.data(), call.error = error.data(), call.lowest = lowest.data();
+    bool fine = mclstm_descend(&call) == 0 && window == cap && failed == std::vector<int64_t>{-1, -1, -1};
+    for (size_t n = 0; n < kept.size(); ++n) {
+        fine &= kept[n] != before[n];
+        for (const float value : kept[n]) fine &= std::isfinite(value);
+    }
+    return fine;
+}
+
 // A baseline's recurrence, there and back: finite outputs and gradients, and no gradient where nothing was asked for.
 template <class T>
 static bool recurs(int64_t cell) {
@@ -101,6 +134,8 @@ static bool multiplies_and_adds(int64_t threads) {
 }
 
 int main() {
+    for (const int64_t hidden : {0, 16, 32})
+        if (!descends(hidden)) return std::printf("an autoregressive model of %ld cells does not learn\n", long(hidden)), 1;
     for (const int64_t threads : {1, 3})
         if (!multiplies_and_adds(threads)) return std::printf("%ld threads: another sum of multiply-adds\n", long(threads)), 1;
     for (int draw = 0; draw < 100; ++draw)

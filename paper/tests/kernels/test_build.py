@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mclstm.ops.native import build as building
-from mclstm_paper.kernels import learning, pooled, recurrence
+from mclstm_paper.kernels import descent, learning, pooled, recurrence
 from mclstm_paper.kernels.library import SOURCE, library, status
 
 DRIVER = Path(__file__).with_name("driver.cpp")
@@ -48,7 +48,12 @@ def test_the_library_is_of_this_source() -> None:
 
 @pytest.mark.parametrize(
     ("struct", "name"),
-    [(learning._Learn, "learn"), (recurrence._Call, "recurrence"), (pooled._Pooled, "pooled")],
+    [
+        (learning._Learn, "learn"),
+        (recurrence._Call, "recurrence"),
+        (pooled._Pooled, "pooled"),
+        (descent._Descent, "descent"),
+    ],
 )
 def test_both_sides_have_the_same_idea_of_a_call(struct: type[ctypes.Structure], name: str) -> None:
     kernel = library()

@@ -20,12 +20,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mclstm.ops import manual, reference
+from mclstm.ops import autoregression, manual, reference
+from mclstm.ops.autoregression import Autoregression
+from mclstm.ops.native import autoregression as fused
 from mclstm.ops.native import operator
 from mclstm.ops.native.build import library
 from mclstm.ops.problem import Problem
 
-__all__ = ["BACKENDS", "kernel_covers", "last"]
+__all__ = ["BACKENDS", "autoregress", "kernel_covers", "last"]
 
 COVERED = ("dynamic", "static", "identity")  # the forms of R that the kernel computes
 
@@ -81,3 +83,12 @@ def ended(h: Tensor, valid: Tensor | None) -> Tensor:
     final = (valid.sum(dim=0) - 1).clamp(min=0).view(1, -1, 1)
     shape = (*h.shape[:-3], 1, *h.shape[-2:])
     return h.gather(-3, final.expand(shape)).squeeze(-3)
+
+
+def autoregress(problem: Autoregression) -> tuple[Tensor, Tensor]:
+    """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K) of a roll-out without inflow.
+
+    The kernel computes what it covers; compilers, fake tensors and transforms get plain operations.
+    """
+    watched = operator.transformed() or operator.traced(problem.c0)
+    return autoregression.reference(problem) if watched or not fused.covers(problem) else fused.run(problem)

@@ -136,8 +136,7 @@ class Learner {
 
     // One step of Adam, then the clamp of NAU and NMU.
     void step(Index member, Index number, double rate) {
-        const double first = 1 - std::pow(0.9, double(number)), second = std::sqrt(1 - std::pow(0.999, double(number)));
-        const float size = float(rate / first);
+        const Adam adam(number, rate, p.epsilon);
         for (Index which = 0; which < 8; ++which) {
             const Parameter &of = p.parameters[which];
             if (!of.mean) continue;
@@ -146,10 +145,7 @@ class Learner {
             const bool units = layer ? which == 0 && is_nau(p.layer) : p.head == NAU_HEAD || p.head == NMU_HEAD;
             const float least = !layer && p.head == NMU_HEAD ? 0.0f : -1.0f;
             for (Index k = 0; k < of.size; ++k) {
-                const float g = float(own.gradient[which][k]);
-                mean[k] += 0.1f * (g - mean[k]);
-                square[k] = 0.999f * square[k] + 0.001f * g * g;
-                value[k] -= size * mean[k] / (std::sqrt(square[k]) / float(second) + float(p.epsilon));
+                adam(float(own.gradient[which][k]), value[k], mean[k], square[k]);
                 if (units) value[k] = std::min(1.0f, std::max(least, value[k]));
             }
         }

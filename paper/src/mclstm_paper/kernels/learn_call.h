@@ -61,6 +61,22 @@ inline void nac_back(float a, float b, double d, double &da, double &db) {
     db += d * t * s * (1 - s);
 }
 
+// A step of torch.optim.Adam; the first one has number 1.
+class Adam {
+   public:
+    Adam(Index number, double rate, double epsilon)
+        : size_(float(rate / (1 - std::pow(0.9, double(number))))), root_(float(std::sqrt(1 - std::pow(0.999, double(number))))), epsilon_(float(epsilon)) {}
+
+    ALWAYS void operator()(float g, float &value, float &mean, float &square) const {
+        mean += 0.1f * (g - mean);
+        square = 0.999f * square + 0.001f * g * g;
+        value -= size_ * mean / (std::sqrt(square) / root_ + epsilon_);
+    }
+
+   private:
+    float size_, root_, epsilon_;
+};
+
 // The parameters of one member and their gradients.
 struct Own {
     const float *value[8];

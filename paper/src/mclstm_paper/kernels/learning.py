@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mclstm_paper.kernels.library import library
 
-__all__ = ["HEADS", "LAYERS", "OPERATIONS", "Trained", "learn", "learns"]
+__all__ = ["HEADS", "LAYERS", "OPERATIONS", "Parameter", "Trained", "address", "learn", "learns"]
 
 LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac", "nalu")
 HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul", "nalu")
@@ -18,7 +18,9 @@ MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 8, 16, 64
 SIZES = ("members", "inputs", "steps", "batch", "outputs", "layer", "head", "operation", "subset", "overlap")
 
 
-class _Parameter(ctypes.Structure):
+class Parameter(ctypes.Structure):
+    """`struct Parameter` of learn_call.h."""
+
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("value", "mean", "square")),
         ("size", ctypes.c_int64),
@@ -30,7 +32,7 @@ class _Learn(ctypes.Structure):
         *((name, ctypes.c_int64) for name in (*SIZES, "first", "updates")),
         *((name, ctypes.c_void_p) for name in ("seeds", "offsets", "rates", "pulls")),
         *((name, ctypes.c_double) for name in ("low", "epsilon", "l2")),
-        ("parameters", _Parameter * MOST_PARAMETERS),
+        ("parameters", Parameter * MOST_PARAMETERS),
         ("failed", ctypes.c_void_p),
     ]
 
@@ -77,16 +79,17 @@ def learn(trained: Trained, first: int, rates: Tensor, pulls: Tensor) -> None:
     call.layer, call.head = LAYERS.index(trained.layer), HEADS.index(trained.head)
     call.operation = OPERATIONS.index(trained.operation)
     for name, value in (("seeds", trained.seeds), ("offsets", trained.offsets), ("failed", trained.failed)):
-        setattr(call, name, _address(value, torch.int64))
-    call.rates, call.pulls = _address(rates, torch.float64), _address(pulls, torch.float64)
+        setattr(call, name, address(value, torch.int64))
+    call.rates, call.pulls = address(rates, torch.float64), address(pulls, torch.float64)
     for at, parts in enumerate(trained.parameters):
         each = 0 if parts[0] is None else parts[0].numel() // len(trained.seeds)
-        call.parameters[at] = _Parameter(*(_address(part, torch.float32) for part in parts), each)
+        call.parameters[at] = Parameter(*(address(part, torch.float32) for part in parts), each)
     if kernel.mclstm_learn(ctypes.byref(call)) != 0:
         raise MemoryError("The paper's kernel library found no memory for a batch; train fewer members.")
 
 
-def _address(value: Tensor | None, dtype: torch.dtype) -> int | None:
+def address(value: Tensor | None, dtype: torch.dtype) -> int | None:
+    """Where a tensor lies that the library reads or writes without strides; None for None."""
     if value is None:
         return None
     if not value.is_contiguous() or value.dtype != dtype or value.device.type != "cpu":

@@ -1,11 +1,13 @@
-// The C interface of the paper's kernels: recurrences of the baselines, training of small networks, gradients of a pooled convolution,
-// random numbers, and the rate of multiply-adds that the bench compares with. Headers that are not in this folder belong to mclstm.
+// The C interface of the paper's kernels: recurrences of the baselines, training of small networks and of autoregressive models, gradients
+// of a pooled convolution, random numbers, and the rate of multiply-adds that the bench compares with. Headers that are not in this folder belong to mclstm.
 
+#include "descent.h"
 #include "fma_rate.h"
 #include "identity.h"
 #include "learn.h"
 #include "philox.h"
 #include "pooled.h"
+#include "predicting_lstm.h"
 #include "recurrence.h"
 
 extern "C" {
@@ -22,6 +24,15 @@ int mclstm_learn(const Learn *learn) {
     } catch (const std::bad_alloc &) {
         return 1;
     }
+}
+
+int mclstm_descent_bytes() { return int(sizeof(Descent)); }
+
+// Trains every autoregressive model for the given updates; returns 1 if there was no memory, and then nothing was changed.
+int mclstm_descend(const Descent *call) {
+    const auto train = [](auto &descender, Index member) { descender.train(member); };
+    if (call->hidden) return each_member<Descender<PredictingLSTM>>(*call, call->E, call->threads, true, train);
+    return each_member<Descender<MassPath>>(*call, call->E, call->threads, true, train);
 }
 
 int mclstm_recurrence_bytes() { return int(sizeof(Recurrence)); }

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from mclstm.ops.manual import rerun_gradients
+from mclstm.ops.native.autoregression import View, view
 from mclstm.ops.native.call import WORK_OF_A_THREAD
 from mclstm.ops.native.operator import traced, transformed
 from mclstm_paper.kernels.library import library
@@ -24,17 +25,10 @@ KINDS = ({(torch.float32, "cpu")}, {(torch.float64, "cpu")})  # type and device 
 MOST_WEIGHTS = 10_000
 
 
-class _View(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("member", "step", "sample", "entry")),
-    ]
-
-
 class _Call(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in SIZES),
-        *((name, _View) for name in VIEWS),
+        *((name, View) for name in VIEWS),
         *((name, ctypes.c_void_p) for name in ("A", "v", "dA", "dv")),
     ]
 
@@ -131,16 +125,8 @@ def _run(
     threads = 1 if x.numel() * rows < WORK_OF_A_THREAD else torch.get_num_threads()
     call = _Call(*shape, CELLS.index(cell), variant, x.dtype == torch.float64, threads)
     for name, value in views.items():
-        setattr(call, name, _view(value))
+        setattr(call, name, view(value))
     for name, value in zip(("A", "v", "dA", "dv"), (A, v, *gradients), strict=False):
         setattr(call, name, value.data_ptr())
     if kernel.mclstm_recurrence(ctypes.byref(call), int(backward)) != 0:
         raise MemoryError("The paper's kernel library found no memory for a sequence; make it shorter.")
-
-
-def _view(value: Tensor | None) -> _View:
-    """The address and strides of a tensor (E, T, B, entries), or (E, B, entries) of one step."""
-    if value is None:
-        return _View()
-    first, *rest = value.stride()
-    return _View(value.data_ptr(), first, *(rest if len(rest) == 3 else (0, *rest)))

@@ -78,25 +78,6 @@ class Cell {
     }
 };
 
-// NaN stays NaN; `exp_of` would turn its bits into a number.
-template <class T>
-ALWAYS typename Lanes<T>::Vec logistic_of(typename Lanes<T>::Vec z) {
-    return z == z ? sigmoid_of<T>(z) : z;
-}
-
-// e / (e + 2), e = exp(2 z) - 1; near zero by the series of e, since the difference loses digits there.
-template <class T>
-ALWAYS typename Lanes<T>::Vec tanh_of(typename Lanes<T>::Vec z) {
-    typedef typename Lanes<T>::Vec Vec;
-    constexpr int degree = Exp<T>::degree;
-    const Vec twice = z + z;
-    Vec series = Vec{} + T(INVERSE_FACTORIAL[degree]);
-#pragma GCC unroll 16
-    for (int d = degree - 1; d > 0; --d) series = series * twice + T(INVERSE_FACTORIAL[d]);
-    const Vec e = twice * series;
-    return twice * twice < T(0.1156) ? e / (e + T(2)) : T(2) * logistic_of<T>(twice) - T(1);
-}
-
 template <class T>
 ALWAYS typename Lanes<T>::Vec root_of(typename Lanes<T>::Vec z) {
     for (Index lane = 0; lane < Lanes<T>::V; ++lane) z[lane] = std::sqrt(z[lane]);

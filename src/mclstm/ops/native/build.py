@@ -24,7 +24,7 @@ HEADERS = Path(__file__).parent  # the paper's kernels include them too
 SOURCE = HEADERS / "kernel.cpp"
 FOLDER = SOURCE.parent  # of the built libraries
 FAILURE = "build_failure.txt"
-FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
+FLAGS = ("-std=c++17", "-O3", "-fno-math-errno", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
 # Best first. No -ffast-math: with GCC < 13 it would flush denormals in the whole process on loading.
 TARGETS = {"avx512": "-march=x86-64-v4", "avx2": "-march=x86-64-v3"}
 CALL_BYTES = 8 * (18 + 13 * 5 + 14)  # `struct Call`: sizes and options, views, arrays, eight bytes each

@@ -1,4 +1,4 @@
-// The C interface: distributes members and samples over threads, each of which runs a Worker.
+// The C interface: distributes members and samples over threads, each of which runs a Worker; and autoregression.
 
 #include <memory>
 #include <vector>
@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "autoregression.h"
 #include "identity.h"
 #include "small.h"
 #include "threads.h"
@@ -95,4 +96,10 @@ int mclstm_call_bytes() { return int(sizeof(Call)); }  // checked by the tests a
 int mclstm_forward(const Call *call) { return call->wide ? guarded<double>(*call, false) : guarded<float>(*call, false); }
 
 int mclstm_backward(const Call *call) { return call->wide ? guarded<double>(*call, true) : guarded<float>(*call, true); }
+
+int mclstm_autoregression_bytes() { return int(sizeof(Autoregression)); }
+
+int mclstm_autoregress(const Autoregression *call, int backward) {
+    return call->wide ? autoregress<double>(*call, backward != 0) : autoregress<float>(*call, backward != 0);
+}
 }

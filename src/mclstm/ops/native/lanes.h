@@ -130,6 +130,25 @@ ALWAYS typename Lanes<T>::Vec sigmoid_of(typename Lanes<T>::Vec z) {
     return T(1) / (T(1) + exp_of<T>(-at_least<T>(z, T(-SATURATED))));
 }
 
+// NaN stays NaN; `exp_of` would turn its bits into a number.
+template <class T>
+ALWAYS typename Lanes<T>::Vec logistic_of(typename Lanes<T>::Vec z) {
+    return z == z ? sigmoid_of<T>(z) : z;
+}
+
+// e / (e + 2), e = exp(2 z) - 1; near zero by the series of e, since the difference loses digits there.
+template <class T>
+ALWAYS typename Lanes<T>::Vec tanh_of(typename Lanes<T>::Vec z) {
+    typedef typename Lanes<T>::Vec Vec;
+    constexpr int degree = Exp<T>::degree;
+    const Vec twice = z + z;
+    Vec series = Vec{} + T(INVERSE_FACTORIAL[degree]);
+#pragma GCC unroll 16
+    for (int d = degree - 1; d > 0; --d) series = series * twice + T(INVERSE_FACTORIAL[d]);
+    const Vec e = twice * series;
+    return twice * twice < T(0.1156) ? e / (e + T(2)) : T(2) * logistic_of<T>(twice) - T(1);
+}
+
 // An outlet: the share of its mass that leaves and the share that stays. The second is no difference, so that a store keeps its digits
 // where nearly all of it leaves.
 template <class T>
