@@ -44,7 +44,7 @@ class Autoregression(NamedTuple):
 def grouped(
     weights: Sequence[Tensor], depth: int
 ) -> tuple[tuple[tuple[Tensor, Tensor], ...], Tensor | None, Tensor | None]:
-    """`layers`, `W_o` and `b_o`, of as many layers as `depth` says: the inverse of `Autoregression.weights`."""
+    """`layers`, `W_o` and `b_o` of a network of so many layers: the inverse of `Autoregression.weights`."""
     cut = 2 * depth
     layers = tuple(zip(weights[:cut:2], weights[1:cut:2], strict=True))
     W_o, b_o = [None, None, *weights[cut:]][-2:]
