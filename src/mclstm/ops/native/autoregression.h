@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include <atomic>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -140,11 +140,11 @@ class Trajectory {
     T *x(Index l, Index t) { return *x_[l] + t * padded<T>(p.widths[l]); }
     T *dx(Index l, Index t) { return *dx_[l] + t % CHUNK * padded<T>(p.widths[l]); }
 
-    // The size by which cells are divided for their shares, as `shares_of` in ops/hypernetwork.py.
-    T size(const T *cell) const {
+    // By what cells are divided for their shares, as `shares_of` in ops/hypernetwork.py; 0 where they are not divided.
+    T divisor(const T *cell) const {
         T total = 0;
-        for (Index k = 0; k < K; ++k) total += std::abs(cell[k]);
-        return total > T(EMPTY) ? total : T(1);
+        for (Index k = 0; k < K && p.sees != CELLS; ++k) total += std::abs(cell[k]);
+        return total > T(EMPTY) ? total : T(0);
     }
 
     // The features of step t.
@@ -152,8 +152,8 @@ class Trajectory {
         T *to = x(0, t), *share = share_ + t * K;
         const T *cell = c + t * K;
         for (Index f = 0; f < p.A; ++f) to[f] = a.data[f * a.entry];
-        const T by = p.sees == CELLS ? T(1) : size(cell);
-        for (Index k = 0; k < K; ++k) share[k] = cell[k] / by;
+        const T by = divisor(cell);
+        for (Index k = 0; k < K; ++k) share[k] = by > 0 ? cell[k] / by : cell[k];
         for (Index n = 0; n < p.looks; ++n) {
             const T seen = share[p.cells[n]], change = t > 0 ? seen - share[p.cells[n] - K] : T(0);
             to[p.A + n] = T(p.scale[n]) * seen + T(p.shift[n]);
@@ -228,13 +228,12 @@ class Trajectory {
             const T d = T(p.scale[p.looks + n]) * down_[p.A + p.looks + n];
             dshare_[k] += d, earlier_[k] -= d;
         }
-        const T *cell = c + t * K, *share = share_ + t * K, by = p.sees == CELLS ? T(1) : size(cell);
-        T inner = 0, total = 0;
-        for (Index k = 0; k < K; ++k) inner += dshare_[k] * share[k], total += std::abs(cell[k]);
-        if (p.sees == CELLS || !(total > T(EMPTY))) inner = 0;
+        const T *cell = c + t * K, *share = share_ + t * K, by = divisor(cell);
+        T inner = 0;
+        for (Index k = 0; k < K; ++k) inner += dshare_[k] * share[k];
         for (Index k = 0; k < K; ++k) {
             const T sign = T((cell[k] > 0) - (cell[k] < 0));
-            to[k] += (dshare_[k] - inner * sign) / by;
+            to[k] += by > 0 ? (dshare_[k] - inner * sign) / by : dshare_[k];
             dshare_[k] = earlier_[k];
         }
     }
@@ -302,24 +301,6 @@ class Run {
         for (Index k = 0; k < p.K; ++k) sums[k] += from.data[k * from.entry];
     }
 };
-
-// Calls job(part, member) for every member, the parts on threads of their own; each takes the next member that no other has taken, as
-// windows differ. A member's result does not depend on the part.
-template <class Part, class Call, class Job>
-int each_member(const Call &call, Index members, Index threads, bool flush, Job job) {
-    try {
-        std::vector<std::unique_ptr<Part>> parts;
-        for (Index i = 0; i < std::max<Index>(1, std::min(threads, members)); ++i) parts.push_back(std::make_unique<Part>(call));
-        std::atomic<Index> next{0};
-        in_threads(parts.size(), [&](size_t i) {
-            FlushDenormals denormals(flush);
-            for (Index member; (member = next++) < members;) job(*parts[i], member);
-        });
-        return 0;
-    } catch (const std::bad_alloc &) {
-        return 1;
-    }
-}
 
 template <class T>
 int autoregress(const Autoregression &call, bool backward) {
