@@ -12,7 +12,7 @@ from mclstm.ops.autoregression import Autoregression, grouped, reference
 from mclstm.ops.dispatch import autoregress
 from mclstm.ops.hypernetwork import Sight
 from mclstm.ops.ledger import audit, ledger
-from mclstm.ops.native import autoregression as native
+from mclstm.ops.native import trajectory as native
 from mclstm.ops.native.build import library
 
 pytestmark = pytest.mark.usefixtures("each_kernel")

@@ -77,7 +77,7 @@ def reference(problem: Autoregression) -> tuple[Tensor, Tensor]:
 def step(z: Tensor, c: Tensor, problem: Autoregression) -> tuple[Tensor, Tensor]:
     """Outflow and cells after one step: z (E, B, A + N), c (E, B, K) -> (E, B, K) twice."""
     cells = c.shape[-1]
-    logits = perceptron(z, problem.layers, problem.activation).unflatten(-1, (cells, cells))
+    logits = perceptron(z, problem.layers, problem.activation).view(*c.shape, cells)
     eye = torch.eye(cells, dtype=c.dtype, device=c.device)
     m = (c.unsqueeze(-1) * normalise(logits, problem.norm, eye)).sum(dim=-2)
     if problem.b_o is None:

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from mclstm.ops import autoregression, manual, reference
 from mclstm.ops.autoregression import Autoregression
-from mclstm.ops.native import autoregression as fused
-from mclstm.ops.native import operator
+from mclstm.ops.native import operator, trajectory
 from mclstm.ops.native.build import library
 from mclstm.ops.problem import Problem
 
@@ -91,4 +90,8 @@ def autoregress(problem: Autoregression) -> tuple[Tensor, Tensor]:
     The kernel computes what it covers; compilers, fake tensors and transforms get plain operations.
     """
     watched = operator.transformed() or operator.traced(problem.c0)
-    return autoregression.reference(problem) if watched or not fused.covers(problem) else fused.run(problem)
+    return (
+        autoregression.reference(problem)
+        if watched or not trajectory.covers(problem)
+        else trajectory.run(problem)
+    )

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mclstm.ops.autoregression import Autoregression
-from mclstm.ops.native.autoregression import MOST_WEIGHTS, Call, View, described, fits, view
+from mclstm.ops.native.trajectory import MOST_WEIGHTS, Call, View, described, fits, view
 from mclstm_paper.kernels import descent_in_torch
 from mclstm_paper.kernels.descent_in_torch import PredictingLSTM, Progress, Recipe
 from mclstm_paper.kernels.learning import Parameter, address
@@ -47,11 +47,11 @@ def begin(
     keep_best: bool = False,
 ) -> Progress:
     """A training before its first update."""
-    moments = [tuple(torch.zeros_like(value) for value in model.weights) for _ in range(2)]
+    means, squares = (tuple(torch.zeros_like(value) for value in model.weights) for _ in range(2))
     best = tuple(value.detach().clone() for value in model.weights) if keep_best else ()
-    counts = cap.clamp(max=window), cap.clone(), torch.full_like(cap, -1)
-    lowest = torch.full(cap.shape, torch.inf, dtype=torch.float64)
-    return Progress(*moments, best, *counts, lowest.clone(), lowest.clone(), lowest)
+    loss, error, lowest = (torch.full(cap.shape, torch.inf, dtype=torch.float64) for _ in range(3))
+    failed = torch.full_like(cap, -1)
+    return Progress(means, squares, best, cap.clamp(max=window), cap.clone(), failed, loss, error, lowest)
 
 
 class _Sizes(NamedTuple):

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from mclstm.ops.manual import rerun_gradients
-from mclstm.ops.native.autoregression import View, view
 from mclstm.ops.native.call import WORK_OF_A_THREAD
 from mclstm.ops.native.operator import traced, transformed
+from mclstm.ops.native.trajectory import View, view
 from mclstm_paper.kernels.library import library
 
 __all__ = ["CELLS", "Plain", "recurrence", "recurs"]

@@ -17,7 +17,7 @@
 constexpr int MOST_LAYERS = 8, MOST_WEIGHTS = 2 * MOST_LAYERS + 2;
 
 extern "C" {
-// native/autoregression.py fills it. Letters as in ops/autoregression.py.
+// native/trajectory.py fills it. Letters as in ops/autoregression.py.
 struct Autoregression {
     int64_t E, T, B, A, K;
     int64_t wide;                         // 0: float32, 1: float64

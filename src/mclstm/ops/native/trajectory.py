@@ -122,7 +122,8 @@ class Form(NamedTuple):
     def problem(self, tensors: Sequence[Tensor]) -> Autoregression:
         """The problem of c0, a and all weights."""
         c0, a, *weights = tensors
-        return Autoregression(c0, a, *grouped(weights, self.depth), *self[1:])
+        _, activation, sight, norm, steps = self
+        return Autoregression(c0, a, *grouped(weights, self.depth), activation, sight, norm, steps)
 
 
 class Fused(torch.autograd.Function):
