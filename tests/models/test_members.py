@@ -79,7 +79,6 @@ def test_the_mean_is_predicted_and_every_member_is_there(run: pipeline.Run) -> N
 def test_a_pack_of_the_members_predicts_as_the_run(tmp_path: Path) -> None:
     city().to_csv(tmp_path / "city.csv")
     raw = city_config(tmp_path / "city.csv", members=3, seed=7, updates=1)
-    raw["data"]["target"] = ["out_east"]
     run = city_run(tmp_path, raw)
     pipeline.evaluate(run, figures=False)
     assert pack([run.path], tmp_path / "pack").seeds == [7, 8, 9]

@@ -59,6 +59,9 @@ class MCLSTMConfig(BaseModel, **RULES):
     trash_cell: bool = True
     """A place for what never reaches the outlet, such as evaporation: cell 0 with the heads sum and scaled,
     an outlet of its own with mcfc."""
+    trash_budget: Annotated[float, Field(gt=0, lt=1), EXPONENT] | None = None
+    """The largest share of the outflow that may leave through the trash outlet of head mcfc, at every step;
+    null sets no limit."""
     mask: Annotated[list[list[bool]], Field(max_length=4096)] | None = None
     """Which transfers exist, a row for each cell that gives; null allows all."""
     allow_negative_mass: bool = False
@@ -93,6 +96,8 @@ class MCLSTMConfig(BaseModel, **RULES):
             raise ValueError("needs hidden_size of at least 2, because cell 0 is the trash cell.")
         if self.head == "scaled" and not self.trash_cell:
             raise ValueError("has head: scaled, which leaves out cell 0, and trash_cell: false. Drop one.")
+        if self.trash_budget is not None and not (self.head == "mcfc" and self.trash_cell):
+            raise ValueError("has trash_budget, which limits the trash outlet of head: mcfc. Set head: mcfc.")
         if self.evapotranspiration and self.head != "linear":
             raise ValueError("has evapotranspiration, which is an outlet of head: linear. Set head: linear.")
         return self

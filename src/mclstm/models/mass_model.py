@@ -97,6 +97,7 @@ def build_mass(
     hidden_size: int,
     head: str = "sum",
     trash_cell: bool = True,
+    trash_budget: float | None = None,
     aux_memory: int | None = None,
     input_scaling: bool = False,
     evapotranspiration: bool = False,
@@ -116,7 +117,7 @@ def build_mass(
     aux, fixed = (aux_memory, 0) if aux_memory else (sizes.aux, sizes.static)
     layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
-    last = make_head(head, hidden_size, outlets, trash_cell)
+    last = make_head(head, hidden_size, outlets, trash_cell, trash_budget)
     return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
 
 
@@ -136,7 +137,9 @@ def start_of(residence: float) -> dict[str, float]:
     return {"stay": residence / (1.0 + residence), "output_bias": -math.log(residence)}
 
 
-def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool) -> nn.Module:
+def make_head(
+    name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool, budget: float | None
+) -> nn.Module:
     """The named head with these outlets; `sum` and `scaled` have one outlet only."""
     if name in ("sum", "scaled") and len(outlets) > 1:
         raise ConfigError(
@@ -148,5 +151,5 @@ def make_head(name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool)
     if name == "scaled":
         return ScaledHead(cells, outlets[0])
     if name == "mcfc":
-        return MCFCHead(cells, (*outlets, "trash") if trash_cell else outlets)
+        return MCFCHead(cells, (*outlets, "trash") if trash_cell else outlets, budget=budget)
     return LinearHead(cells, outlets)

@@ -116,6 +116,8 @@ def xavier(W: Tensor, source: torch.Generator | None) -> None:  # (number of out
 class MCFCHead(nn.Module):
     """Splits all outflow over the outlets by learned shares, y = h I: nothing is lost.
 
+    With `budget` at most this share of the outflow of any cell leaves through the last outlet.
+
     h: (..., K) -> y: (..., number of outlets)
 
     >>> h = torch.rand(5, 3)
@@ -130,12 +132,13 @@ class MCFCHead(nn.Module):
         hidden_size: int,
         outlets: Sequence[str] = ("prediction", "trash"),
         *,
+        budget: float | None = None,
         members: int | None = None,
         seeds: Seeds | None = None,
     ) -> None:
         super().__init__()
         self.outlets = require_names("outlets", outlets)
-        options: MCFCOptions = {"output_gate": False, "members": members, "seeds": seeds}
+        options: MCFCOptions = {"output_gate": False, "budget": budget, "members": members, "seeds": seeds}
         self.mcfc = MCFC(hidden_size, len(self.outlets), allow_negative_mass=True, **options)
 
     def forward(self, h: Tensor) -> Tensor:

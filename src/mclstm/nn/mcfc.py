@@ -28,6 +28,8 @@ class MCFC(nn.Module):
         y = o * (x I),    I = norm(B_i),    o = σ(b_o)
 
     `split` also returns what the output gate holds back. With `output_gate=False` everything leaves (o = 1).
+    With `budget` the last output gets at most this share of any input: I_last = budget norm(B_i)_last. The
+    others share the rest by their own logits, so that nothing is lost.
 
     x: (..., M) -> y: (..., K); with members x: (B, M) shared or (E, ..., M) -> y: (E, ..., K)
 
@@ -47,6 +49,7 @@ class MCFC(nn.Module):
         input_norm: Norm = "softmax",
         output_gate: bool = True,
         output_bias: float = 0.0,
+        budget: float | None = None,
         allow_negative_mass: bool = False,
         members: int | None = None,
         seeds: Seeds | None = None,
@@ -55,7 +58,10 @@ class MCFC(nn.Module):
     ) -> None:
         super().__init__()
         require_size("mass_size", mass_size, least=1)
-        require_size("hidden_size", hidden_size, least=1)
+        require_size("hidden_size", hidden_size, least=1 if budget is None else 2)
+        if budget is not None and not 0 < budget < 1:
+            raise ValueError(f"budget is {budget!r}; give a share between 0 and 1, or None.")
+        self.budget = budget
         self.mass_size, self.hidden_size, self.members = mass_size, hidden_size, members
         self.input_norm = one_of("input_norm", input_norm, NORMALISERS)
         self.output_bias = require_number("output_bias", output_bias)
@@ -76,8 +82,15 @@ class MCFC(nn.Module):
     @property
     def input_gate(self) -> Tensor:
         """The shares I, (M, K) or (E, M, K): which part of each input goes to which output."""
-        even = self.B_i.new_full((self.hidden_size,), 1.0 / self.hidden_size)
-        return normalise(self.B_i, self.input_norm, even)
+        shares = self._shares(self.B_i)
+        if self.budget is None:
+            return shares
+        last = self.budget * shares[..., -1:]
+        return torch.cat([(1.0 - last) * self._shares(self.B_i[..., :-1]), last], dim=-1)
+
+    def _shares(self, logits: Tensor) -> Tensor:  # (M, K) or (E, M, K)
+        even = logits.new_full(logits.shape[-1:], 1.0 / logits.shape[-1])
+        return normalise(logits, self.input_norm, even)
 
     def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What leaves and what is held back, (..., K) each; together they are all of x (..., M)."""
@@ -116,6 +129,7 @@ class MCFCOptions(TypedDict, total=False):
 
     input_norm: Norm
     output_gate: bool
+    budget: float | None
     members: int | None
     seeds: Seeds | None
     device: torch.device | str | None
