@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mclstm.errors import ConservationError as ConservationError
     from mclstm.errors import DataError as DataError
     from mclstm.errors import NotFiniteError as NotFiniteError
+    from mclstm.nn.autoregressive_lstm import AutoregressiveLSTM as AutoregressiveLSTM
     from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
     from mclstm.nn.flows import Flows as Flows
     from mclstm.nn.heads import LinearHead as LinearHead
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mclstm.nn.hydrology import closure_penalty as closure_penalty
     from mclstm.nn.hydrology import guide_penalty as guide_penalty
     from mclstm.nn.hydrology import scaling_penalty as scaling_penalty
+    from mclstm.nn.hypernetwork import Hypernetwork as Hypernetwork
     from mclstm.nn.layer import MCLSTM as MCLSTM
     from mclstm.nn.mcfc import MCFC as MCFC
     from mclstm.nn.mcfc import MultiplicativeMCFC as MultiplicativeMCFC
@@ -42,6 +44,8 @@ __version__ = "0.1.0"
 NAMES = {
     "mclstm.nn.layer": "MCLSTM",
     "mclstm.nn.cell": "MCLSTMCell",
+    "mclstm.nn.hypernetwork": "Hypernetwork",
+    "mclstm.nn.autoregressive_lstm": "AutoregressiveLSTM",
     "mclstm.nn.rollout": "Rollout rollout",
     "mclstm.nn.mcfc": "MCFC MultiplicativeMCFC",
     "mclstm.nn.flows": "Flows",

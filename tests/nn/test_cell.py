@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm import MCLSTM, MCLSTMCell, rollout
-from support.variants import EVERY, Hypernetwork, build, inputs
+from support.variants import EVERY, AnyModule, build, inputs
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -13,7 +13,7 @@ def test_a_cell_step_by_step_is_the_layer(name: str) -> None:
     layer = build(name, backend="reference")
     options = {**EVERY[name](4), "static_size": 2, "dtype": torch.float64}
     if name == "hypernetwork":
-        options["redistribution"] = Hypernetwork(4).double()
+        options["redistribution"] = AnyModule(4).double()
     cell = MCLSTMCell(2, 3, 4, **options)
     cell.load_state_dict(layer.state_dict())
     x, a, static = inputs(5, 3)
@@ -27,9 +27,22 @@ def test_a_cell_step_by_step_is_the_layer(name: str) -> None:
     torch.testing.assert_close(one, h[0, 0])
 
 
+def test_members_of_a_cell_are_those_of_the_layer() -> None:
+    layer, (x, a, static) = build("hydrology", members=3, backend="reference"), inputs(4, 3)
+    cell = MCLSTMCell(2, 3, 4, static_size=2, members=3, dtype=torch.float64, **EVERY["hydrology"](4))
+    cell.load_state_dict(layer.state_dict())
+    x = torch.stack([x, 0.5 * x, 2 * x])  # each member's own; the other inputs are shared
+    h, c = layer(x, a, static=static)
+    state = None
+    for t in range(4):
+        out, state = cell(x[:, t], a[t], state, static=static)
+        torch.testing.assert_close(out, h[:, t], rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(state, c, rtol=1e-12, atol=1e-14)
+
+
 def test_roll_out_keeps_the_energy_and_predicts_its_own_auxiliaries() -> None:
-    hypernetwork = Hypernetwork(2, aux=1, mass=0)
-    cell = MCLSTMCell(0, 1, 2, redistribution=hypernetwork, gates_see=(), output_bias=-1e4)
+    hypernetwork = AnyModule(2, aux=1, mass=0)
+    cell = MCLSTMCell(0, 1, 2, redistribution=hypernetwork, gates_see=(), outlet="none")
     start = torch.tensor([[1.0, 0.0], [0.3, 0.7]])
     known = rollout(cell, start, torch.randn(30, 2, 1))
     torch.testing.assert_close(known.c.sum(-1), torch.ones(31, 2))

@@ -10,7 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from mclstm import MCFC, MCLSTM, LinearHead, MCFCHead, MCLSTMCell, MultiplicativeMCFC, ScaledHead, SumHead
 from mclstm.nn.ensemble_dim import generators
 from mclstm.ops.ledger import ledger
-from support.variants import COUPLED, EACH_BACKEND, VARIANTS, Hypernetwork, build, inputs, shaken
+from support.variants import COUPLED, EACH_BACKEND, VARIANTS, AnyModule, build, inputs, shaken
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
@@ -23,7 +23,7 @@ def alone(layer: MCLSTM, member: int, **options: Any) -> MCLSTM:
     gates = layer.gates
     sizes = (gates.mass_size, gates.aux_size, gates.hidden_size)
     one = MCLSTM(
-        *sizes, static_size=gates.static_size, dtype=gates.b_o.dtype, backend=layer.backend, **options
+        *sizes, static_size=gates.static_size, dtype=gates.W_i.dtype, backend=layer.backend, **options
     )
     state = layer.state_dict()
     one.load_state_dict({key: state[key] if key == "gates.mask" else state[key][member] for key in state})
@@ -126,6 +126,7 @@ PARTS: dict[str, Any] = {
     "linear": lambda **rest: LinearHead(3, ("north", "south"), **rest),
     "linear without bias": lambda **rest: LinearHead(3, bias=False, **rest),
     "mcfc head": lambda **rest: MCFCHead(3, **rest),
+    "mcfc head with output gate": lambda **rest: MCFCHead(3, output_gate=True, **rest),
     "scaled": lambda members=None, seeds=None: ScaledHead(3, members=members),
     "sum": lambda members=None, seeds=None: SumHead(3),
 }
@@ -221,10 +222,13 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "half a member": (lambda: MCLSTM(1, 2, 3, members=1.5), "members is 1.5"),
     "too few seeds": (lambda: MCLSTM(1, 2, 3, members=2, seeds=[1]), "1 seeds are given for 2 members"),
     "a module": (
-        lambda: MCLSTM(1, 2, 3, members=2, redistribution=Hypernetwork(3)),
-        "redistribution is a module and members is 2; .*leave members out",
+        lambda: MCLSTM(1, 2, 3, members=2, redistribution=AnyModule(3)),
+        "redistribution is a module whose members is None, and the layer's is 2; give both the same",
     ),
-    "a cell": (lambda: MCLSTMCell(1, 2, 3, members=2), "MCLSTMCell has no members; use MCLSTM"),
+    "a cell": (
+        lambda: MCLSTMCell(1, 0, 3, members=2)(torch.ones(1)),
+        r"x has shape \(1,\), expected \(B, 1\) or \(2, B, 1\), one step",
+    ),
     "unbatched": (
         lambda: MCLSTM(1, 0, 3, members=2)(torch.ones(5, 1)),
         r"x has shape \(5, 1\), expected \(T, B, 1\), shared by all members, or \(2, T, B, 1\)",

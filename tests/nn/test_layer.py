@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mclstm import MCLSTM, ConservationError, MCLSTMCell
-from support.variants import ABLATIONS, EVERY, VARIANTS, build, inputs
+from support.variants import ABLATIONS, EACH_BACKEND, EVERY, VARIANTS, build, inputs
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
@@ -111,6 +111,72 @@ def test_learned_start_is_positive_and_learns() -> None:
     start = layer.trajectory(torch.zeros(1, 2, 1))[1][0]
     assert (start >= 0).all()
     assert (start < 1).all()
+
+
+@pytest.mark.parametrize("amount", [0.0, 1.0, 100.0])
+def test_a_learned_start_begins_where_it_is_told_and_learns(amount: float) -> None:
+    layer = MCLSTM(1, 0, 3, initial_state="learned", learned_from=amount)
+    assert (layer.gates.first_state(2) == amount).all()
+    optimiser = torch.optim.Adam([layer.gates.c0], lr=0.1)
+    for _ in range(300):
+        optimiser.zero_grad()
+        (
+            layer.gates.first_state(1) - torch.tensor([amount + 2.0, amount + 1.0, 0.0])
+        ).square().sum().backward()
+        optimiser.step()
+    found = layer.gates.first_state(1)[0]
+    torch.testing.assert_close(found[:2], torch.tensor([amount + 2.0, amount + 1.0]), rtol=0, atol=0.1)
+    assert 0 <= found[2] <= max(0.01, amount - 10)
+
+
+def test_a_learned_start_below_zero_is_zero_and_returns() -> None:
+    layer = MCLSTM(1, 0, 3, initial_state="learned")
+    with torch.no_grad():
+        layer.gates.c0.copy_(torch.tensor([-1.0, 0.0, 2.0]))
+    for slope, wanted in ((1.0, [0.0, 0.0, 1.0]), (-1.0, [-1.0, -1.0, -1.0])):
+        start = layer.gates.first_state(1)
+        assert start.tolist() == [[0.0, 0.0, 2.0]]
+        (gradient,) = torch.autograd.grad(slope * start.sum(), layer.gates.c0)
+        assert gradient.tolist() == wanted
+
+
+@pytest.mark.parametrize("members", [None, 2])
+def test_weights_with_the_logarithm_of_a_learned_start_still_load(members: int | None) -> None:
+    layer = MCLSTM(1, 0, 3, initial_state="learned", members=members)
+    old = {name.replace(".c0", ".log_c0"): value.clone() for name, value in layer.state_dict().items()}
+    old["gates.log_c0"].uniform_(-1, 1)
+    layer.load_state_dict(old)
+    assert torch.equal(layer.gates.first_state(1).squeeze(-2), old["gates.log_c0"].exp())
+
+
+@pytest.mark.parametrize("redistribution", ["dynamic", "static", "identity", "outer"])
+@pytest.mark.parametrize("backend", EACH_BACKEND)
+def test_without_an_outlet_nothing_leaves_and_the_cells_keep_everything(
+    backend: str, redistribution: str
+) -> None:
+    layer = build("closed", redistribution=redistribution, dtype=torch.float32, backend=backend)
+    assert not [name for name, _ in layer.named_parameters() if name.endswith("_o")]
+    x, a, static = inputs(200, 3, torch.float32)
+    flows = layer.audit(x, a, static=static)
+    assert not flows.h.any()
+    assert not flows.o.any()
+    (h, c), (h_last, c_last) = layer(x, a, static=static), layer.last(x, a, static=static)
+    assert not h.any()
+    assert not h_last.any()
+    assert torch.equal(c, c_last)
+    torch.testing.assert_close(c.sum(-1), x.sum((0, 2)))
+
+
+def test_a_constant_outlet_is_a_gate_that_sees_nothing() -> None:
+    x, a, static = inputs(9)
+    constant, gate = build("constant-outlet"), build("dynamic")
+    weights = gate.state_dict() | constant.state_dict()
+    gate.load_state_dict(weights | {"gates.W_o": torch.zeros_like(gate.gates.W_o)})
+    for one, other in zip(
+        constant.trajectory(x, a, static=static), gate.trajectory(x, a, static=static), strict=True
+    ):
+        assert torch.equal(one, other)
+    assert "gates.W_o" not in constant.state_dict()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16])

@@ -20,6 +20,7 @@ from mclstm import (
     guide_penalty,
     scaling_penalty,
 )
+from support.variants import shaken
 
 
 @pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
@@ -99,12 +100,22 @@ def test_heads_say_whether_they_conserve() -> None:
     for head, conserving in (
         (SumHead(6), True),
         (MCFCHead(6), True),
+        (MCFCHead(6, output_gate=True), True),
         (LinearHead(6), False),
         (ScaledHead(6), False),
     ):
         assert head.conserving is conserving
         assert head(h).shape == (5, 2, len(head.outlets))
     torch.testing.assert_close(MCFCHead(6, ("a", "b", "c"))(h).sum(-1), h.sum(-1))
+
+
+def test_an_mcfc_head_with_output_gate_is_the_papers_formula_and_shows_what_it_holds_back() -> None:
+    head, h = shaken(MCFCHead(6, ("a", "b"), output_gate=True)), torch.rand(5, 2, 6)
+    shares, o = torch.softmax(head.mcfc.B_i, dim=-1), torch.sigmoid(head.mcfc.b_o)
+    y = head(h)
+    torch.testing.assert_close(y[..., :2], o * (h @ shares))
+    torch.testing.assert_close(y[..., 2], ((1 - o) * (h @ shares)).sum(-1))
+    assert head.outlets == ("a", "b", "held back")
 
 
 def test_scaled_head_starts_as_the_sum_and_stays_positive() -> None:

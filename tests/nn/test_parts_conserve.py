@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from mclstm import MCFC, MCLSTM, AuxMemory, InputScaling, MCFCHead, MCLSTMCell, SumHead, rollout
 from mclstm.ops.ledger import ledger
-from support.variants import Hypernetwork, shaken
+from support.variants import AnyModule, shaken
 
 FEWER = settings(max_examples=max(20, settings().max_examples // 10))
 NORMS = st.sampled_from(["softmax", "sigmoid", "relu"])
@@ -72,6 +72,9 @@ def test_conserving_heads_lose_nothing(
     h = amount * torch.rand(6, cells, dtype=dtype)
     names = [f"outlet {n}" for n in range(count)]
     assert_split(h, shaken(MCFCHead(cells, names).to(dtype), shake)(h))
+    gated = shaken(MCFCHead(cells, names, output_gate=True).to(dtype), shake)(h)
+    assert_split(h, gated)
+    assert (gated >= 0).all()
     assert_split(h[:, 1:], SumHead(cells).to(dtype)(h))
     # Every cell in one outlet or in the trash, which takes the last place.
     places = torch.randint(count + 1, (cells,))
@@ -89,7 +92,8 @@ def cells_of_every_kind(draw: st.DrawFn) -> dict[str, Any]:
         "redistribution_norm": draw(NORMS),
         "input_norm": draw(NORMS),
         "gates_see": tuple(draw(st.sets(st.sampled_from(["aux", "state", "mass"])))),
-        "state_norm": draw(st.sampled_from(["sample", "batch"])),
+        "outlet": draw(st.sampled_from(["gate", "constant", "none"])),
+        "state_norm": draw(st.sampled_from(["sample", "none", "batch"])),
         "output_bias": draw(st.sampled_from([-1e4, -3.0, 3.0])),
         "dtype": draw(DTYPES),
     }
@@ -98,7 +102,7 @@ def cells_of_every_kind(draw: st.DrawFn) -> dict[str, Any]:
 def _cell(options: dict[str, Any], mass: int, shake: float) -> MCLSTMCell:
     if options["redistribution"] == "module":
         aux = options["aux_size"] + options["static_size"]
-        module: nn.Module = Hypernetwork(options["hidden_size"], aux=aux, mass=mass).to(options["dtype"])
+        module: nn.Module = AnyModule(options["hidden_size"], aux=aux, mass=mass).to(options["dtype"])
         options = options | {"redistribution": module}
     return shaken(MCLSTMCell(mass, **options), shake)
 

@@ -102,6 +102,19 @@ BUILDS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown ablation": ({"not_conserving": "gate"}, "not_conserving is 'gate'"),
     "unknown backend": ({"backend": "cuda"}, "backend is 'cuda'; choose one of"),
     "unknown state norm": ({"state_norm": "layer"}, "state_norm is 'layer'"),
+    "unknown outlet": ({"outlet": None}, "outlet is None; choose one of gate, constant, none"),
+    "ablation of no outlet": (
+        {"outlet": "none", "not_conserving": "output"},
+        "outlet is 'none' and not_conserving names 'output'",
+    ),
+    "learned from a debt": (
+        {"initial_state": "learned", "learned_from": -1.0},
+        "learned_from is -1.0; give a finite amount >= 0",
+    ),
+    "learned from, but not learned": (
+        {"learned_from": 100.0},
+        "learned_from is 100.0 and initial_state is 'zero'; set initial_state='learned'",
+    ),
     "stay of one": ({"stay": 1.0}, "stay is 1.0; give a share between 0 and 1"),
     "negative start": ({"initial_state": -1.0}, "initial_state is -1.0"),
     "unknown start": ({"initial_state": "random"}, "initial_state is 'random'"),

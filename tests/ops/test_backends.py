@@ -20,7 +20,7 @@ from mclstm.ops.problem import Problem
 from support.cases import draw, in_float32, run
 from support.record import keep, measured
 from support.tolerance import assert_close
-from support.variants import ABLATIONS, VARIANTS, Hypernetwork, build, inputs
+from support.variants import ABLATIONS, VARIANTS, AnyModule, build, inputs
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
@@ -102,7 +102,18 @@ def test_repetition_gives_the_same_bits(backend: str, threads: int) -> None:
 
 @pytest.mark.parametrize("backend", ["reference", *FAST])
 @pytest.mark.parametrize(
-    "name", ["dynamic", "hydrology", "static", "outer", "identity", "masked-relu", "signed"]
+    "name",
+    [
+        "dynamic",
+        "hydrology",
+        "static",
+        "outer",
+        "identity",
+        "masked-relu",
+        "signed",
+        "constant-outlet",
+        "closed",
+    ],
 )
 def test_derivatives(name: str, backend: str) -> None:
     layer, (x, a, s) = build(name, cells=3, backend=backend), inputs(steps=2, batch=2)
@@ -154,9 +165,10 @@ def test_flows_and_audit_agree_with_every_backend(backend: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"redistribution": Hypernetwork(4)},
+        {"redistribution": AnyModule(4)},
         {"redistribution": "outer"},
         {"state_norm": "batch"},
+        {"state_norm": "none"},
     ],
     ids=str,
 )

@@ -55,7 +55,7 @@ def paper_step(
     """m_tot = R c + i x with R left-stochastic, c = (1 - o) m_tot, h = o m_tot: the paper's own form."""
     gates, form, K = layer.gates, layer.gates.form, layer.gates.hidden_size
     norm = sum(abs(value) for value in c)
-    state = [value / norm if norm > 0 else value for value in c]
+    state = [value / norm if norm > 0 and form.state_norm == "sample" else value for value in c]
     seen = {"aux": a, "state": state, "mass": x}
     z = [value for name in ("aux", "state", "mass") if name in form.gates_see for value in seen[name]]
     i = [
@@ -65,7 +65,12 @@ def paper_step(
         )
         for m in range(len(x))
     ]  # fmt: skip
-    o = [logistic(dot(gates.W_o[k], z, gates.b_o[k].item())) for k in range(K)]
+    shares = {
+        "gate": lambda k: logistic(dot(gates.W_o[k], z, gates.b_o[k].item())),
+        "constant": lambda k: logistic(gates.b_o[k].item()),
+        "none": lambda k: 0.0,
+    }
+    o = [shares[form.outlet](k) for k in range(K)]
     columns = redistribution(layer, z, x, a, c)  # columns[j][k]: the share of cell j that goes to cell k
     m_tot = [
         sum(columns[j][k] * c[j] for j in range(K)) + sum(i[m][k] * x[m] for m in range(len(x)))

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mclstm import MCLSTM
+from mclstm import MCLSTM, Hypernetwork
 from mclstm.nn.flows import Flows
+from mclstm.ops.hypernetwork import SEES
 from mclstm.ops.ledger import promised
 from support.record import keep, measured
-from support.variants import Hypernetwork, shaken
+from support.variants import AnyModule, shaken
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
 
@@ -40,10 +41,11 @@ def _record() -> Iterator[None]:
 @st.composite
 def configurations(draw: st.DrawFn) -> dict[str, Any]:
     cells = draw(st.one_of(st.integers(1, 8), st.integers(1, 128)))
-    kind = draw(st.sampled_from(["dynamic", "static", "outer", "identity", "module"]))
+    kind = draw(st.sampled_from(["dynamic", "static", "outer", "identity", "module", *SEES]))
     mask = None
     if kind != "identity" and draw(st.booleans()):
         mask = _random_mask(cells, draw(st.integers(0, 2**31)), draw(st.sampled_from([0.1, 0.5, 0.9])))
+    start = draw(st.sampled_from(["zero", "learned", 0.0, 1.0, 1e30]))
     return {
         "cells": cells,
         "mass": draw(st.integers(0, 8)),
@@ -54,9 +56,11 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         "input_norm": draw(st.sampled_from(NORMS)),
         "gates_see": tuple(draw(st.sets(st.sampled_from(["aux", "state", "mass"])))),
         "mask": mask,
-        "initial_state": draw(st.sampled_from(["zero", "learned", 0.0, 1.0, 1e30])),
+        "initial_state": start,
+        "learned_from": draw(st.sampled_from([0.0, 1.0, 100.0])) if start == "learned" else 1.0,
+        "outlet": draw(st.sampled_from(["gate", "gate", "constant", "none"])),
         "stay": draw(st.sampled_from([None, 0.1, 0.9])),
-        "state_norm": draw(st.sampled_from(["sample", "sample", "batch"])),
+        "state_norm": draw(st.sampled_from(["sample", "sample", "none", "batch"])),
         "allow_negative_mass": draw(st.sampled_from([False, False, True])),
         "output_bias": draw(st.sampled_from([-1e4, -3.0, 0.0, 3.0, 1e4])),
         "batch_first": draw(st.booleans()),
@@ -89,8 +93,11 @@ def _random_mask(cells: int, seed: int, density: float) -> Tensor:
 def _layer(configuration: dict[str, Any], shake: float) -> MCLSTM:
     options = dict(configuration)
     mass, aux, cells = options.pop("mass"), options.pop("aux"), options.pop("cells")
-    if options["redistribution"] == "module":
-        inner = Hypernetwork(cells, aux=aux + options["static_size"], mass=mass)
+    kind, seen = options["redistribution"], aux + options["static_size"]
+    if kind == "module" or kind in SEES:
+        inner = (
+            AnyModule(cells, seen, mass) if kind == "module" else Hypernetwork(seen, cells, (5,), sees=kind)
+        )
         options["redistribution"] = inner.to(options["dtype"])
     layer = MCLSTM(mass, aux, cells, **options)
     return shaken(layer, shake)
@@ -98,7 +105,7 @@ def _layer(configuration: dict[str, Any], shake: float) -> MCLSTM:
 
 def _call(layer: MCLSTM, use: dict[str, Any], cells: int) -> dict[str, Any]:
     """Keyword arguments of a call: mass drawn from the listed magnitudes, times a random factor."""
-    gates, dtype = layer.gates, layer.gates.b_o.dtype
+    gates, dtype = layer.gates, layer.gates.W_i.dtype
     steps = min(use["steps"], max(1, BUDGET // (cells * cells * use["batch"])))
     batch = 1 if use["unbatched"] else use["batch"]
     signs = (-1.0, 1.0) if gates.form.signed else (1.0,)

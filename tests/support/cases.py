@@ -100,6 +100,8 @@ def _options(choose: random.Random, noise: torch.Generator, K: int, alike: bool)
         "gates_see": ("aux",) if alike else seen,
         "mask": _mask(K, noise, kind == "identity") if choose.random() < 0.3 else None,
         "initial_state": choose.choice(("zero", "learned", 0.5)),
+        "outlet": choose.choice(("gate",) * 4 + ("constant", "none")),
+        "state_norm": choose.choice(("sample",) * 5 + ("none",)),
         "allow_negative_mass": choose.random() < 0.15,
     }
 
@@ -117,7 +119,7 @@ def _set_weights(layer: MCLSTM, noise: torch.Generator) -> None:
         values = torch.randn(parameter.shape, generator=noise, dtype=torch.float64)
         if name.startswith("gates.W"):
             parameter.copy_(0.05 * values)
-        elif name != "gates.log_c0":
+        elif name != "gates.c0":
             parameter.copy_(values.sign() * (0.5 + values.abs()))
 
 

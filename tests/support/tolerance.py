@@ -13,7 +13,7 @@ def errors(results: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, fl
     Terms cancel in a gradient that is much smaller than the others, and their rounding remains.
     """
     sizes = {name: value.abs().max().item() for name, value in exact.items() if value.numel() > 0}
-    floor = 0.1 * max(sizes.values())
+    floor = 0.1 * max(sizes.values(), default=0.0)
     return {
         name: (results[name].double() - exact[name]).abs().max().item() / max(size, floor)
         for name, size in sizes.items()

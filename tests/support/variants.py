@@ -14,7 +14,7 @@ EACH_BACKEND = [name for name in BACKENDS if name != "auto"]
 Module = TypeVar("Module", bound=nn.Module)
 
 
-class Hypernetwork(nn.Module):
+class AnyModule(nn.Module):
     """A small network from everything it may see to the logits of R."""
 
     def __init__(self, cells: int, aux: int = AUX + STATIC, mass: int = MASS) -> None:
@@ -38,7 +38,7 @@ VARIANTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "static": lambda K: {"redistribution": "static"},
     "outer": lambda K: {"redistribution": "outer"},
     "identity": lambda K: {"redistribution": "identity"},
-    "hypernetwork": lambda K: {"redistribution": Hypernetwork(K)},
+    "hypernetwork": lambda K: {"redistribution": AnyModule(K)},
     "masked": lambda K: {"mask": ring(K)},
     "masked-relu": lambda K: {"mask": ring(K), "redistribution_norm": "relu"},
     "masked-sigmoid": lambda K: {"mask": ring(K), "redistribution_norm": "sigmoid"},
@@ -57,6 +57,9 @@ VARIANTS: dict[str, Callable[[int], dict[str, Any]]] = {
         "stay": None,
     },
     "learned-start": lambda K: {"initial_state": "learned"},
+    "constant-outlet": lambda K: {"outlet": "constant"},
+    "closed": lambda K: {"outlet": "none"},
+    "sees-amounts": lambda K: {"state_norm": "none", "gates_see": ("state",)},
     "filled-start": lambda K: {"initial_state": 2.5},
     "signed": lambda K: {"allow_negative_mass": True},
 }
@@ -76,7 +79,7 @@ def build(name: str, cells: int = 4, **options: Any) -> MCLSTM:
     """The named variant in float64, its weights shaken so that every gate depends on what it sees."""
     defaults = {"static_size": STATIC, "dtype": torch.float64}
     layer = MCLSTM(MASS, AUX, cells, **{**defaults, **EVERY[name](cells), **options})
-    layer.to(layer.gates.b_o.dtype)
+    layer.to(layer.gates.W_i.dtype)
     return shaken(layer)
 
 

@@ -43,6 +43,10 @@ class MCLSTMConfig(BaseModel, **RULES):
     """What the gates are computed from."""
     initial_state: Literal["zero", "learned"] | Annotated[float, Field(ge=0, le=1e9), EXPONENT] = "zero"
     """The mass in the cells at the start: zero, learned, or a number for each cell."""
+    learned_from: Annotated[float, Field(ge=0, le=1e9), EXPONENT] = 1.0
+    """The mass in each cell before a learned start is trained."""
+    outlet: Literal["gate", "constant"] = "gate"
+    """How the share of a cell that leaves is computed: by a gate at each step, or as one learned number."""
     stay: Annotated[float, Field(gt=0, lt=1), EXPONENT] | None = 0.9
     """The share of mass that stays in its cell before training; null is the paper's hydrology start."""
     output_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = -3.0
@@ -50,12 +54,15 @@ class MCLSTMConfig(BaseModel, **RULES):
     residence: Duration | None = None
     """How long mass stays on average before training, such as 30min, 2h or 1.5d: sets stay and output_bias
     from the step of the data."""
-    state_norm: Literal["sample", "batch"] = "sample"
-    """How the gates see the cells; batch reproduces the published code, where samples of a batch interact."""
+    state_norm: Literal["sample", "batch", "none"] = "sample"
+    """How the gates see the cells: as shares of the sample's storage, or as raw amounts (none); batch
+    reproduces the published code, where samples of a batch interact."""
     not_conserving: Annotated[list[Gate], Field(max_length=3), AfterValidator(without_doubles)] = []
     """Ablations that break conservation on purpose."""
     head: Literal["sum", "linear", "mcfc", "scaled"] = "sum"
     """How the outflow of the cells becomes the prediction."""
+    head_gate: bool = False
+    """Give head mcfc the output gate of the paper; what it holds back is an outlet of its own."""
     trash_cell: bool = True
     """A place for what never reaches the outlet, such as evaporation: cell 0 with the heads sum and scaled,
     an outlet of its own with mcfc."""
@@ -98,6 +105,12 @@ class MCLSTMConfig(BaseModel, **RULES):
             raise ValueError("has head: scaled, which leaves out cell 0, and trash_cell: false. Drop one.")
         if self.trash_budget is not None and not (self.head == "mcfc" and self.trash_cell):
             raise ValueError("has trash_budget, which limits the trash outlet of head: mcfc. Set head: mcfc.")
+        if self.head_gate and self.head != "mcfc":
+            raise ValueError("has head_gate, which is a part of head: mcfc. Set head: mcfc.")
+        if self.head_gate and self.trash_budget is not None:
+            raise ValueError("has trash_budget and head_gate, which holds back any share. Drop one.")
+        if self.learned_from != 1.0 and self.initial_state != "learned":
+            raise ValueError("has learned_from, the start of initial_state: learned. Set it, or drop this.")
         if self.evapotranspiration and self.head != "linear":
             raise ValueError("has evapotranspiration, which is an outlet of head: linear. Set head: linear.")
         return self

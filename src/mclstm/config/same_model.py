@@ -21,7 +21,14 @@ FREE = {
 }
 # Keys added in later versions, each with the value that changes nothing: runs, packed models and saved states
 # of earlier versions keep their fingerprints.
-LATER: dict[str, Any] = {"dropout": 0.0, "residence": None, "trash_budget": None}
+LATER: dict[str, Any] = {
+    "dropout": 0.0,
+    "residence": None,
+    "trash_budget": None,
+    "learned_from": 1.0,
+    "outlet": "gate",
+    "head_gate": False,
+}
 
 
 class Run(NamedTuple):

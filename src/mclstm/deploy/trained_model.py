@@ -83,7 +83,8 @@ def _same(one: nn.Module, other: nn.Module) -> bool:
 def _predicts(trained: TrainedModel) -> tuple[Any, ...]:
     """What models must have in common so that their simulations and ledgers can be averaged."""
     model, data = trained.config.model, trained.config.data
-    outlets = model.model_dump(include={"name", "head", "trash_cell", "evapotranspiration", "input_scaling"})
+    about = {"name", "head", "head_gate", "trash_cell", "evapotranspiration", "input_scaling"}
+    outlets = model.model_dump(include=about)
     return tuple(data.target), [trained.units.get(name) for name in data.target], trained.step, outlets
 
 

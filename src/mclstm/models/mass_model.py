@@ -96,6 +96,7 @@ def build_mass(
     *,
     hidden_size: int,
     head: str = "sum",
+    head_gate: bool = False,
     trash_cell: bool = True,
     trash_budget: float | None = None,
     aux_memory: int | None = None,
@@ -117,7 +118,7 @@ def build_mass(
     aux, fixed = (aux_memory, 0) if aux_memory else (sizes.aux, sizes.static)
     layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
-    last = make_head(head, hidden_size, outlets, trash_cell, trash_budget)
+    last = make_head(head, hidden_size, outlets, trash_cell, trash_budget, head_gate)
     return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
 
 
@@ -138,7 +139,7 @@ def start_of(residence: float) -> dict[str, float]:
 
 
 def make_head(
-    name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool, budget: float | None
+    name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool, budget: float | None, gate: bool
 ) -> nn.Module:
     """The named head with these outlets; `sum` and `scaled` have one outlet only."""
     if name in ("sum", "scaled") and len(outlets) > 1:
@@ -151,5 +152,6 @@ def make_head(
     if name == "scaled":
         return ScaledHead(cells, outlets[0])
     if name == "mcfc":
-        return MCFCHead(cells, (*outlets, "trash") if trash_cell else outlets, budget=budget)
+        names = (*outlets, "trash") if trash_cell else outlets
+        return MCFCHead(cells, names, budget=budget, output_gate=gate)
     return LinearHead(cells, outlets)

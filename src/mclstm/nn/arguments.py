@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 from mclstm.errors import NotFiniteError
@@ -67,6 +67,31 @@ def require_initial(initial: str | float) -> str | float:
     if not (is_number(initial) and math.isfinite(initial) and initial >= 0):
         raise ValueError(f"initial_state is {initial!r}; give 'zero', 'learned', or a finite amount >= 0.")
     return float(initial)
+
+
+def require_from(amount: float, initial: str | float) -> float:
+    if not (is_number(amount) and math.isfinite(amount) and amount >= 0):
+        raise ValueError(f"learned_from is {amount!r}; give a finite amount >= 0.")
+    if amount != 1.0 and initial != "learned":
+        raise ValueError(
+            f"learned_from is {amount!r} and initial_state is {initial!r}; set initial_state='learned', "
+            "or leave it out."
+        )
+    return float(amount)
+
+
+def require_members(module: nn.Module | None, members: int | None) -> None:
+    own = getattr(module, "members", None)
+    if module is not None and own != members:
+        raise ValueError(
+            f"redistribution is a module whose members is {own}, and the layer's is {members}; "
+            f"give both the same, such as Hypernetwork(..., members={members})."
+        )
+
+
+def require_outlet(outlet: str, not_conserving: tuple[str, ...]) -> None:
+    if outlet == "none" and "output" in not_conserving:
+        raise ValueError("outlet is 'none' and not_conserving names 'output'; without outlet nothing leaves.")
 
 
 def require_dtype(dtype: torch.dtype) -> torch.dtype:

@@ -6,9 +6,10 @@ from torch import Tensor, nn
 
 from mclstm.nn.arguments import full_precision, require_tensor
 from mclstm.nn.door import arrange
+from mclstm.nn.ensemble_dim import Seeds
 from mclstm.nn.gates import GateOptions
 from mclstm.nn.layer import MCLSTM
-from mclstm.ops import reference
+from mclstm.ops import manual, reference
 
 __all__ = ["MCLSTMCell"]
 
@@ -16,8 +17,8 @@ __all__ = ["MCLSTMCell"]
 class MCLSTMCell(nn.Module):
     """One step of an MC-LSTM: h = o * (c R + x i), and what remains is the new state.
 
-    Takes the sizes and keywords of `MCLSTM`, except members, backend and batch_first. Cell and layer have the
-    same weights: `cell.load_state_dict(layer.state_dict())` works both ways.
+    Takes the sizes and keywords of `MCLSTM`, except backend and batch_first. Cell and layer have the same
+    weights: `cell.load_state_dict(layer.state_dict())` works both ways.
 
     >>> import torch
     >>> cell = MCLSTMCell(1, 0, 3)
@@ -31,12 +32,15 @@ class MCLSTMCell(nn.Module):
         self, mass_size: int, aux_size: int, hidden_size: int, **options: Unpack[GateOptions]
     ) -> None:
         super().__init__()
-        if options.get("members") is not None:
-            raise ValueError("MCLSTMCell has no members; use MCLSTM, whose `members` run together.")
         unknown = sorted(set(options) - GateOptions.__annotations__.keys())
         if unknown:
             raise TypeError(f"MCLSTMCell has no keyword {unknown[0]!r}; MCLSTM, for sequences, may have it.")
         self.gates = MCLSTM(mass_size, aux_size, hidden_size, **options).gates
+
+    @property
+    def members(self) -> int | None:
+        """E, or None for a plain cell."""
+        return self.gates.members
 
     @property
     def conserving(self) -> bool:
@@ -46,11 +50,11 @@ class MCLSTMCell(nn.Module):
     @property
     def batch_independent(self) -> bool:
         """Whether a sample's result does not depend on its batch; False only for `state_norm="batch"`."""
-        return self.gates.form.state_norm == "sample"
+        return self.gates.form.state_norm != "batch"
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Initialise again, as the constructor did."""
-        self.gates.reset_parameters()
+        self.gates.reset_parameters(seeds)
 
     def forward(
         self,
@@ -62,20 +66,24 @@ class MCLSTMCell(nn.Module):
     ) -> tuple[Tensor, Tensor]:  # (B, K), (B, K)
         """Outflow and new state; unbatched inputs (M,), (A,), (K,), (S,) are accepted.
 
+        With members the inputs are shared or lead with E, and the results lead with E, as in `MCLSTM`.
         Without c a sequence starts, as without c0 in `MCLSTM`: from the initial state of the options.
         """
-        x, a = one_step("x", x, self.gates.mass_size), one_step("a", a, self.gates.aux_size)
+        x = one_step("x", x, self.gates.mass_size, self.members)
+        a = one_step("a", a, self.gates.aux_size, self.members)
         problem, layout = arrange(self.gates, x, a, c, static)
         with full_precision(problem.x.device):
-            now = next(reference.steps(problem))
-        return layout.state(now.h), layout.state(now.c)
+            # The reference goes member by member.
+            h, after = (reference if self.members is None else manual).sequence(problem)
+        return layout.state(h.select(-3, 0)), layout.state(after.select(-3, 1))
 
 
-def one_step(name: str, value: Tensor | None, size: int) -> Tensor | None:
-    """A sequence of one step: (B, N) -> (1, B, N), (N,) -> (1, N)."""
+def one_step(name: str, value: Tensor | None, size: int, members: int | None) -> Tensor | None:
+    """A sequence of one step: (B, N) -> (1, B, N), (E, B, N) -> (E, 1, B, N), (N,) -> (1, N)."""
     if value is None:
         return None
     require_tensor(name, value)
-    if value.dim() not in (1, 2):
-        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected (B, {size}), one step.")
-    return value.unsqueeze(0)
+    if value.dim() not in ((1, 2) if members is None else (2, 3)):
+        led = "" if members is None else f" or ({members}, B, {size})"
+        raise ValueError(f"{name} has shape {tuple(value.shape)}, expected (B, {size}){led}, one step.")
+    return value.unsqueeze(0 if value.dim() == 1 else -3)

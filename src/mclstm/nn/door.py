@@ -69,10 +69,10 @@ def arrange(
     x = None if x is None else _inside("x", x, gates.mass_size, layout, gates)
     a = None if a is None else _inside("a", a, gates.aux_size, layout, gates)
     steps, batch = (x if x is not None else a).shape[-3:-1]  # type: ignore[union-attr]
-    x = gates.b_o.new_zeros(steps, batch, gates.mass_size) if x is None else x
+    x = gates.W_i.new_zeros(steps, batch, gates.mass_size) if x is None else x
     if a is None and gates.aux_size:
         raise ValueError(f"a is missing; the layer was built for {gates.aux_size} auxiliary inputs per step.")
-    a = gates.b_o.new_zeros(steps, batch, 0) if a is None else a
+    a = gates.W_i.new_zeros(steps, batch, 0) if a is None else a
     if a.shape[-3:-1] != x.shape[-3:-1]:
         raise ValueError(
             f"x has {steps} steps of {batch} samples and a has {a.shape[-3]} of {a.shape[-2]}; "
@@ -101,7 +101,7 @@ def _inside(name: str, value: Tensor, size: int, layout: Layout, gates: Gates) -
             f"{'' if layout.members is None else shared}; "
             "the last dimension is the size the layer was built with."
         )
-    return layout.inward(like_weights(name, value, gates.b_o))
+    return layout.inward(like_weights(name, value, gates.W_i))
 
 
 def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> Tensor:
@@ -109,7 +109,7 @@ def _static(static: Tensor | None, gates: Gates, batch: int, layout: Layout) -> 
     if static is None and size:
         raise ValueError(f"static is missing; the layer was built for {size} static inputs per sequence.")
     if static is None:
-        return gates.b_o.new_zeros(batch, 0)
+        return gates.W_i.new_zeros(batch, 0)
     return _rows("static", static, (batch, size), layout, gates, "give one row per sequence")
 
 
@@ -132,7 +132,7 @@ def _rows(
     if tuple(value.shape) not in expected:
         either = " or ".join(map(str, expected))
         raise ValueError(f"{name} has shape {tuple(value.shape)}, expected {either}; {remedy}.")
-    value = like_weights(name, value, gates.b_o)
+    value = like_weights(name, value, gates.W_i)
     return value.unsqueeze(0) if layout.unbatched else value
 
 

@@ -63,6 +63,12 @@ def orthogonal(parameter: Tensor, source: Source) -> None:
         nn.init.orthogonal_(parameter.view(-1, parameter.shape[-1]), generator=source)
 
 
+def uniform(inputs: int) -> Fill:
+    """For `draw`: uniform within 1 / √inputs, as torch initialises linear and recurrent layers."""
+    bound = max(1, inputs) ** -0.5
+    return lambda parameter, source: parameter.uniform_(-bound, bound, generator=source)
+
+
 def project(
     x: Tensor,  # (E, ..., I)
     W: Tensor,  # (E, O, I)

@@ -1,7 +1,6 @@
 """Everything that moved in a run of the layer, with its ledger."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,8 +11,6 @@ from mclstm.ops.ledger import Ledger, ledger
 from mclstm.ops.problem import Problem
 
 __all__ = ["Flows", "backend_flows", "reference_flows"]
-
-Hypernetwork = Callable[[Tensor, Tensor, Tensor], Tensor]  # (x, a, c) -> logits of R
 
 
 class Flows(NamedTuple):
@@ -70,22 +67,44 @@ def backend_flows(backend: str, problem: Problem, layout: Layout) -> Flows:
     """What the named backend moved and stored, beside the gates of the reference."""
     first = again = problem
     if problem.weights.hypernetwork is not None:
-        pair = remembered(problem.weights.hypernetwork)
+        recorder = Recorder(problem.weights.hypernetwork)
         first, again = (
-            problem._replace(weights=problem.weights._replace(hypernetwork=module)) for module in pair
+            problem._replace(weights=problem.weights._replace(hypernetwork=module))
+            for module in (recorder, Replay(recorder))
         )
     return reference_flows(again, layout, dispatch.BACKENDS[backend](first))
 
 
-def remembered(module: Hypernetwork) -> tuple[Hypernetwork, Hypernetwork]:
-    """The module, and one that repeats its answers: a second run must not change the module's own state."""
-    answers: list[Tensor] = []
+class Recorder:
+    """A module whose answers are kept: a second run must not change the module's own state."""
 
-    def record(x: Tensor, a: Tensor, c: Tensor) -> Tensor:
-        answers.append(module(x, a, c))
-        return answers[-1]
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.answers: list[Tensor] = []  # logits of R (B, K, K) of every step, led by E with members
+        self.members: dict[int, Recorder] = {}  # those that were asked alone
 
-    def replay(x: Tensor, a: Tensor, c: Tensor) -> Tensor:
-        return answers.pop(0) if answers else module(x, a, c)
+    def __call__(self, x: Tensor, a: Tensor, c: Tensor) -> Tensor:
+        self.answers.append(self.module(x, a, c))
+        return self.answers[-1]
 
-    return record, replay
+    def member(self, e: int) -> "Recorder":
+        self.members[e] = Recorder(self.module.member(e))
+        return self.members[e]
+
+
+class Replay:
+    """Repeats the answers of a recorder, or of one member of it."""
+
+    def __init__(self, recorder: Recorder, member: int | None = None) -> None:
+        self.recorder, self.e, self.step = recorder, member, -1
+
+    def __call__(self, x: Tensor, a: Tensor, c: Tensor) -> Tensor:
+        self.step += 1
+        if self.e is None:
+            return self.recorder.answers[self.step]
+        if self.e in self.recorder.members:
+            return self.recorder.members[self.e].answers[self.step]
+        return self.recorder.answers[self.step][self.e]
+
+    def member(self, e: int) -> "Replay":
+        return Replay(self.recorder, e)

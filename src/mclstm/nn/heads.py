@@ -11,6 +11,8 @@ from mclstm.nn.mcfc import MCFC, MCFCOptions
 
 __all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
+HELD_BACK = "held back"  # the outlet of what an output gate holds back
+
 
 class SumHead(nn.Module):
     """Adds up the outflows of chosen cells; by default all but the trash cell, cell 0.
@@ -116,13 +118,16 @@ def xavier(W: Tensor, source: torch.Generator | None) -> None:  # (number of out
 class MCFCHead(nn.Module):
     """Splits all outflow over the outlets by learned shares, y = h I: nothing is lost.
 
-    With `budget` at most this share of the outflow of any cell leaves through the last outlet.
+    With `budget` at most this share of the outflow of any cell leaves through the last of `outlets`.
+    With `output_gate=True` the outlets have the gate of the paper's MC-FC, y = o * (h I) with o = σ(b_o).
+    What it holds back leaves through one more outlet, the last, which is called "held back".
 
     h: (..., K) -> y: (..., number of outlets)
 
     >>> h = torch.rand(5, 3)
-    >>> torch.allclose(MCFCHead(3, ("north", "south"))(h).sum(-1), h.sum(-1))
-    True
+    >>> head = MCFCHead(3, ("north", "south"), output_gate=True)
+    >>> head.outlets, torch.allclose(head(h).sum(-1), h.sum(-1))
+    (('north', 'south', 'held back'), True)
     """
 
     conserving = True
@@ -133,18 +138,25 @@ class MCFCHead(nn.Module):
         outlets: Sequence[str] = ("prediction", "trash"),
         *,
         budget: float | None = None,
+        output_gate: bool = False,
         members: int | None = None,
         seeds: Seeds | None = None,
     ) -> None:
         super().__init__()
-        self.outlets = require_names("outlets", outlets)
-        options: MCFCOptions = {"output_gate": False, "budget": budget, "members": members, "seeds": seeds}
-        self.mcfc = MCFC(hidden_size, len(self.outlets), allow_negative_mass=True, **options)
+        gated = require_names("outlets", outlets)
+        self.outlets = require_names("outlets", (*gated, HELD_BACK)) if output_gate else gated
+        options: MCFCOptions = {
+            "output_gate": output_gate,
+            "budget": budget,
+            "members": members,
+            "seeds": seeds,
+        }
+        self.mcfc = MCFC(hidden_size, len(gated), allow_negative_mass=True, **options)
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
-        y: Tensor = self.mcfc(h)
-        return y
+        y, held_back = self.mcfc.split(h)
+        return y if self.mcfc.b_o is None else torch.cat([y, held_back.sum(dim=-1, keepdim=True)], dim=-1)
 
 
 class ScaledHead(nn.Module):

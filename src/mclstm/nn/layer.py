@@ -10,7 +10,7 @@ from mclstm.nn.arguments import full_precision, one_of
 from mclstm.nn.door import Layout, arrange
 from mclstm.nn.ensemble_dim import Seeds
 from mclstm.nn.flows import Flows, backend_flows, reference_flows
-from mclstm.nn.gates import GateOptions, Gates, Norm, Redistribution
+from mclstm.nn.gates import GateOptions, Gates, Norm, Outlet, Redistribution, StateNorm
 from mclstm.ops import dispatch
 from mclstm.ops.ledger import audit
 from mclstm.ops.problem import Problem
@@ -39,18 +39,23 @@ class MCLSTM(nn.Module):
         hidden_size: K, cells.
         static_size: S, auxiliary inputs that are given once per sequence.
         redistribution: "dynamic" (a matrix each step), "static" (one matrix), "outer" (two vectors each step
-            times one matrix), "identity" (cells do not exchange), or a module (x, a, c) -> (B, K, K) logits.
-            A module also sees the static inputs, behind the auxiliary ones: its a is (B, A + S). It may have
-            a state; its `reset_state()`, if any, is called when a sequence starts without c0.
+            times one matrix), "identity" (cells do not exchange), or a module (x, a, c) -> (B, K, K) logits,
+            such as `Hypernetwork`. A module also sees the static inputs, behind the auxiliary ones: its a is
+            (B, A + S). It may have a state; its `reset_state()`, if any, is called when a sequence starts
+            without c0. With members it has as many.
         redistribution_norm, input_norm: how logits become shares: "softmax", "sigmoid", "relu".
         gates_see: any of "aux", "state", "mass"; static inputs belong to "aux".
         mask: (K, K) bool, row = from, column = to; False forbids a transfer.
-        initial_state: "zero", "learned" (positive; starts at 1 in each cell), or an amount for each cell.
+        initial_state: "zero", "learned" (an amount per cell, never negative), or an amount for each cell.
+        learned_from: the amount in each cell before a learned start is trained; 0 can be left again.
+        outlet: "gate"; "constant", a share of each cell that is learned and never changes, o = σ(b_o); or
+            "none", a closed system: h is 0 and c_t = m_t.
         stay: share of mass that stays in its cell at initialisation; None initialises as the paper's
             hydrology experiments do.
         output_bias: initial b_o; -3 keeps the outlets nearly closed.
-        state_norm: "sample"; "batch" reproduces the published hydrology code, in which the samples of a batch
-            influence each other (`layer.batch_independent` is then False).
+        state_norm: how the gates see the cells: "sample", c / |c|_1; "none", the raw cells; "batch"
+            reproduces the published hydrology code, in which the samples of a batch influence each other
+            (`layer.batch_independent` is then False).
         not_conserving: the paper's ablations, any of "input", "redistribution", "output"; breaks conservation
             on purpose, and `layer.conserving` says so.
         backend: "reference", "torch", "native", or "auto", the fastest that can compute the layer.
@@ -89,9 +94,11 @@ class MCLSTM(nn.Module):
         gates_see: Iterable[str] = ("aux", "state"),
         mask: Tensor | None = None,
         initial_state: Literal["zero", "learned"] | float = "zero",
+        learned_from: float = 1.0,
+        outlet: Outlet = "gate",
         stay: float | None = 0.9,
         output_bias: float = -3.0,
-        state_norm: Literal["sample", "batch"] = "sample",
+        state_norm: StateNorm = "sample",
         not_conserving: Iterable[str] = (),
         members: int | None = None,
         seeds: Seeds | None = None,
@@ -112,6 +119,8 @@ class MCLSTM(nn.Module):
             "gates_see": gates_see,
             "mask": mask,
             "initial_state": initial_state,
+            "learned_from": learned_from,
+            "outlet": outlet,
             "stay": stay,
             "output_bias": output_bias,
             "state_norm": state_norm,
@@ -132,7 +141,7 @@ class MCLSTM(nn.Module):
     @property
     def batch_independent(self) -> bool:
         """Whether a sample's result does not depend on its batch; False only for `state_norm="batch"`."""
-        return self.gates.form.state_norm == "sample"
+        return self.gates.form.state_norm != "batch"
 
     def reset_parameters(self, seeds: Seeds | None = None) -> None:
         """Initialise again, as the constructor did."""

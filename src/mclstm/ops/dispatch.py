@@ -1,7 +1,7 @@
 """The one table of backends: who computes a sequence.
 
     reference   the paper, equation by equation; any form, any device, any transform of torch
-    torch       recomputes instead of storing; the reference computes what it does not cover
+    torch       recomputes instead of storing, except where R is a module
     native      the fused CPU kernel; `torch` computes what it does not cover, or where it is not built
     auto        native where it covers the problem and is built, else torch
 

@@ -16,7 +16,9 @@ from torch.nn.functional import logsigmoid
 from mclstm.ops.normalise import SATURATED, bounded, fallback_rows, logit_limit, normalise, sigmoid
 from mclstm.ops.problem import Form, Problem, Weights
 
-__all__ = ["Shares", "Stacked", "collected", "shared_out", "shares", "stack", "write_logit_gradients"]
+__all__ = [
+    "Shares", "Stacked", "collected", "left", "shared_out", "shares", "stack", "write_logit_gradients",
+]  # fmt: skip
 
 ABLATED = ("plain", "linear")  # rows that are not normalised: logistic, or the logits themselves
 
@@ -47,6 +49,9 @@ def stack(problem: Problem) -> Stacked:
     if x.dim() == 3:
         x, a, s, c0 = x.unsqueeze(0), a.unsqueeze(0), s.unsqueeze(0), c0.unsqueeze(0)
         weights = weights.each(lambda value: value.unsqueeze(0))
+    weights = weights.with_gate()
+    assert weights.W_o is not None
+    assert weights.b_o is not None
     W_r = [] if weights.W_r is None else [weights.W_r]
     W = torch.cat([weights.W_i, *W_r, weights.W_o.unsqueeze(1)], dim=1)
     b_r = {"dynamic": weights.B_r, "outer": weights.b_r}.get(form.redistribution)
@@ -62,6 +67,11 @@ def stack(problem: Problem) -> Stacked:
         product = torch.baddbmm(base.flatten(2), s, W_s.flatten(1, 2).transpose(1, 2))
         base = product.view(*s.shape[:2], *bias.shape[1:])
     return Stacked(form, x, a, c0, W, base, _fixed(weights, form), weights.mask, valid)
+
+
+def left(h: Tensor, form: Form) -> Tensor:
+    """What left the cells: h, or zeros where there is no outlet, which `with_gate` shuts but for 1e-35."""
+    return torch.zeros_like(h) if form.outlet == "none" else h
 
 
 def _fixed(weights: Weights, form: Form) -> Tensor | None:

@@ -20,8 +20,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mclstm.ops import reference
-from mclstm.ops.gate_rows import Shares, Stacked, collected, shared_out, shares, stack, write_logit_gradients
+from mclstm.ops.gate_rows import (
+    Shares,
+    Stacked,
+    collected,
+    left,
+    shared_out,
+    shares,
+    stack,
+    write_logit_gradients,
+)
 from mclstm.ops.normalise import SATURATED, bounded, fallback_rows, logit_limit, outer_logits, sigmoid
 from mclstm.ops.problem import Form, Problem
 from mclstm.ops.reference import EMPTY, EMPTY_BATCH, normalised_state
@@ -29,9 +37,13 @@ from mclstm.ops.settle import settled
 
 __all__ = ["backward", "forward", "rerun_gradients", "sequence"]
 
+Network = Callable[[int, Tensor], Tensor]  # step t, cells (E, B, K) -> logits of R (E, B, K, K)
+
 
 def state_gradient(dz: Tensor, c: Tensor, form: Form) -> Tensor:
     """Back through c / |c|_1, and through c where the stores count as empty: dz, c, result (E, B, K)."""
+    if form.state_norm == "none":
+        return dz
     if form.state_norm == "batch":
         total = c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH
         return (dz - (dz * (c / total)).sum(dim=(-2, -1), keepdim=True) * c.sign()) / total
@@ -96,14 +108,15 @@ class Recurrence:
         return sigmoid(z_o) * m, sigmoid(-z_o) * m if self.leaves else m
 
 
-def forward(stacked: Stacked) -> tuple[Tensor, Tensor]:
+def forward(stacked: Stacked, network: Network | None = None) -> tuple[Tensor, Tensor]:
     """Outflows h (E, T, B, K) and cells c (E, T + 1, B, K), in plain differentiable operations."""
     run = Recurrence(stacked)
     outflows, stores = [], [stacked.c0]
     for t, x in enumerate(stacked.x.unbind(1)):
         c = stores[-1]
         i, r, z_o = run.logits(run.features(t, c))
-        m = run.redistributed(c, r) + shared_out(x, run.input_shares(i))
+        moved = run.redistributed(c, r) if network is None else shared_out(c, run.cell_shares(network(t, c)))
+        m = moved + shared_out(x, run.input_shares(i))
         h, after = run.parted(m, z_o.squeeze(2))
         if not stacked.form.not_conserving:
             h, after = settled(torch.cat([x, c], dim=-1), h, after)
@@ -250,12 +263,29 @@ class Recompute(torch.autograd.Function):
         return None, *backward(stacked, h, c, dh, dc), None, None
 
 
+def asked(problem: Problem) -> Network:
+    """A module as `forward` asks it, which always has members."""
+    x, a, s, _, _, weights, _ = problem
+    module = weights.hypernetwork
+    assert module is not None
+
+    def logits(t: int, c: Tensor) -> Tensor:
+        now = c if problem.members is not None else c.squeeze(0)
+        seen = torch.cat([a.select(-3, t), s], dim=-1)
+        # A copy: where no graph is recorded, `shares` overwrites what it takes.
+        return module(x.select(-3, t), seen, now).reshape(*c.shape, c.shape[-1]).clone()
+
+    return logits
+
+
 def sequence(problem: Problem) -> tuple[Tensor, Tensor]:
     """Outflows h (T, B, K) and cells c (T + 1, B, K), led by E with members: backend `torch`.
 
-    A module as redistribution cannot be stacked: the reference computes it.
+    What a module computes cannot be computed again, for it may have a state: autograd records its steps.
     """
     if problem.form.redistribution == "module":
-        return reference.sequence(problem)
-    h, c = Recompute.apply(*stack(problem))  # type: ignore[no-untyped-call]
+        h, c = forward(stack(problem), asked(problem))
+    else:
+        h, c = Recompute.apply(*stack(problem))  # type: ignore[no-untyped-call]
+    h = left(h, problem.form)
     return (h, c) if problem.members is not None else (h.squeeze(0), c.squeeze(0))

@@ -11,6 +11,8 @@ from torch import Tensor
 
 __all__ = ["Form", "Problem", "Weights"]
 
+SHUT = -1e4  # a logit far below the one at which logistic gates saturate
+
 
 class Form(NamedTuple):
     """Which MC-LSTM: the choices that are not tensors."""
@@ -19,7 +21,8 @@ class Form(NamedTuple):
     redistribution_norm: str  # softmax | sigmoid | relu
     input_norm: str  # softmax | sigmoid | relu
     gates_see: tuple[str, ...]  # any of aux, state, mass
-    state_norm: str  # sample | batch
+    outlet: str  # gate | constant | none
+    state_norm: str  # sample | batch | none, which sees c instead of c / |c|
     not_conserving: tuple[str, ...]  # any of input, redistribution, output
     signed: bool  # mass may be negative
 
@@ -42,19 +45,29 @@ class Weights(NamedTuple):
 
     W_i: Tensor  # (M, K, F)
     b_i: Tensor  # (M, K)
-    W_o: Tensor  # (K, F)
-    b_o: Tensor  # (K,)
+    W_o: Tensor | None  # (K, F), only for a gate
+    b_o: Tensor | None  # (K,), for a gate or a constant outlet
     W_r: Tensor | None  # (K, K, F) dynamic, (2, K, F) outer
     b_r: Tensor | None  # (2, K) outer
     B_r: Tensor | None  # (K, K) dynamic, static, outer
     mask: Tensor | None  # (K, K) bool
-    hypernetwork: Callable[[Tensor, Tensor, Tensor], Tensor] | None  # (x, a, c) -> (B, K, K) logits
+    hypernetwork: Callable[[Tensor, Tensor, Tensor], Tensor] | None  # (x, a, c) -> (B, K, K) logits, led by E
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Weights":
         """The same change made to every tensor that leads with E in an ensemble."""
         tensors = {name: value for name, value in self._asdict().items() if isinstance(value, Tensor)}
         led: dict[str, Any] = {name: change(value) for name, value in tensors.items() if name != "mask"}
         return self._replace(**led)
+
+    def with_gate(self) -> "Weights":
+        """The same outlet as a gate, for backends that always have one: W_o z + b_o with W_o = 0.
+
+        Without an outlet σ(z_o) is the smallest a gate can be and σ(-z_o) is exactly 1: the cells are those
+        of no outlet, and the outflow has to be set to zero.
+        """
+        W_o = self.W_i.new_zeros(*self.W_i.shape[:-3], *self.W_i.shape[-2:]) if self.W_o is None else self.W_o
+        b_o = W_o.new_full(W_o.shape[:-1], SHUT) if self.b_o is None else self.b_o
+        return self._replace(W_o=W_o, b_o=b_o)
 
 
 class Problem(NamedTuple):
@@ -80,4 +93,7 @@ class Problem(NamedTuple):
     def member(self, e: int) -> "Problem":
         """The problem of one member of an ensemble."""
         x, a, s, c0 = (value[e] for value in self[:4])
-        return self._replace(x=x, a=a, s=s, c0=c0, weights=self.weights.each(lambda value: value[e]))
+        weights = self.weights.each(lambda value: value[e])
+        network: Any = weights.hypernetwork
+        weights = weights if network is None else weights._replace(hypernetwork=network.member(e))
+        return self._replace(x=x, a=a, s=s, c0=c0, weights=weights)

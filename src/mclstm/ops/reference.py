@@ -5,8 +5,9 @@ With several mass inputs the step is
 
     m = c R + x i,    h = σ(z_o) m,    c' = σ(-z_o) m
 
-with z_o the logits of the output gate. The paper's c' = m - h cancels where an outlet is nearly open, and
-gates that see c / |c| would see rounding. What the rounding of a step loses is given back by `settled`.
+with z_o the logits of the output gate. A constant outlet has z_o = b_o; without an outlet h = 0 and c' = m.
+The paper's c' = m - h cancels where an outlet is nearly open, and gates that see c / |c| would see rounding.
+What the rounding of a step loses is given back by `settled`.
 
 The result of a sample does not depend on its batch, to the last bit. That is why products are written as
 column-major `bmm` and as multiply-then-sum: `addmm` and row-major `bmm` round differently by batch size.
@@ -42,6 +43,8 @@ class Step(NamedTuple):
 
 def normalised_state(c: Tensor, form: Form) -> Tensor:
     """c / |c|_1 per sample, and c itself where the sample's stores are empty: c, result (B, K)."""
+    if form.state_norm == "none":
+        return c
     if form.state_norm == "batch":  # as the published hydrology code does: couples the samples of a batch
         return c / (c.abs().sum(dim=(-2, -1), keepdim=True) + EMPTY_BATCH)
     total = (c.abs() if form.negative_cells else c).sum(dim=-1, keepdim=True)
@@ -99,6 +102,17 @@ def redistribution_logits(z: Tensor, x: Tensor, a: Tensor, c: Tensor, weights: W
     return outer_logits(u, v, B_r)
 
 
+def outlet(z: Tensor, m: Tensor, weights: Weights, form: Form) -> tuple[Tensor, Tensor, Tensor]:
+    """The share o that leaves, what leaves, h = o m, and what stays: z (B, F), m (B, K) -> (B, K) each."""
+    if form.outlet == "none":
+        closed = torch.zeros_like(m)
+        return closed, closed, m
+    assert weights.b_o is not None
+    z_o = weights.b_o.expand_as(m) if weights.W_o is None else affine(z, weights.W_o, weights.b_o)
+    o = sigmoid(z_o)
+    return o, o * m, m if "output" in form.not_conserving else sigmoid(-z_o) * m
+
+
 def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
     """One step: m = c R + x i, h = σ(z_o) m, c' = σ(-z_o) m, with weights prepared by `column_major`.
 
@@ -106,13 +120,9 @@ def step(x: Tensor, a: Tensor, c: Tensor, weights: Weights, form: Form) -> Step:
     """
     z = features(x, a, c, form)
     i = input_gate(affine(z, weights.W_i, weights.b_i), form)
-    z_o = affine(z, weights.W_o, weights.b_o)
-    o = sigmoid(z_o)
     R = redistribution(z, x, a, c, weights, form)
     m = (c.unsqueeze(-1) * R).sum(dim=-2) + (x.unsqueeze(-1) * i).sum(dim=-2)
-    if "output" in form.not_conserving:
-        return Step(i, o, R, o * m, m)
-    h, after = o * m, sigmoid(-z_o) * m
+    o, h, after = outlet(z, m, weights, form)
     h, after = (h, after) if form.not_conserving else settled(torch.cat([x, c], dim=-1), h, after)
     return Step(i, o, R, h, after)
 
@@ -123,8 +133,8 @@ def column_major(weights: Weights) -> Weights:
     def stored(W: Tensor) -> Tensor:
         return W.flatten(end_dim=-2).t().contiguous().t()
 
-    W_r = None if weights.W_r is None else stored(weights.W_r)
-    return weights._replace(W_i=stored(weights.W_i), W_o=stored(weights.W_o), W_r=W_r)
+    W_o, W_r = (None if W is None else stored(W) for W in (weights.W_o, weights.W_r))
+    return weights._replace(W_i=stored(weights.W_i), W_o=W_o, W_r=W_r)
 
 
 def steps(problem: Problem) -> Iterator[Step]:

@@ -21,6 +21,7 @@ from safetensors.torch import save as bytes_from_tensors
 from torch import Tensor
 
 from mclstm.errors import CheckpointError
+from mclstm.nn.learned_start import current_name, without_logarithm
 from mclstm.training.atomic import write_bytes_atomic
 from mclstm.training.journal import json_object
 
@@ -93,8 +94,8 @@ def load(
             label = read_label(path, strings)
             if model is not None and label.metadata.get("model_hash") != model:
                 raise CheckpointError(f"{path} holds the state of another model. {OTHER}")
-            compare(path, stored, expected or {})
-            return read_tensors(path, file, label), label.metadata
+            compare(path, {current_name(name): kind for name, kind in stored.items()}, expected or {})
+            return without_logarithm(read_tensors(path, file, label)), label.metadata
     except OSError as error:
         raise CheckpointError(
             f"Cannot read {path}: {error.strerror or error}. Check the path and its permissions."

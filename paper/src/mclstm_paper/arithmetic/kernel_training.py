@@ -94,11 +94,10 @@ def first_layer(network: nn.Module) -> Part | None:
     """The first layer of a network, None if the library does not know it."""
     if isinstance(network, MassConserving):
         gates = network.layer.gates
-        linear = gates.form.gates_see == ("aux",) and gates.form.redistribution == "static"
-        usual = (
-            gates.form.input_norm == gates.form.redistribution_norm == "softmax" and network.layer.conserving
-        )
-        empty = gates.mask is None and gates.log_c0 is None and gates.initial_state == "zero"
+        form = gates.form
+        linear = (form.gates_see, form.redistribution, form.outlet) == (("aux",), "static", "gate")
+        usual = form.input_norm == form.redistribution_norm == "softmax" and network.layer.conserving
+        empty = gates.mask is None and gates.initial_state == "zero"
         fixed = not gates.W_i.requires_grad and not gates.W_i.any()
         if not (linear and usual and empty and fixed and gates.aux_size == 1):
             return None

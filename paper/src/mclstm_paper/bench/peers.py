@@ -73,9 +73,11 @@ class EagerMCLSTM(nn.Module):
         weights, form = layer.gates.weights(), layer.gates.form
         self.sees, self.cells = form.gates_see, layer.gates.hidden_size
         self.input_gate = Gate(weights.W_i, weights.b_i, NORMALISED[form.input_norm])
+        assert weights.W_o is not None
+        assert weights.b_o is not None
+        assert weights.B_r is not None
         self.output_gate = Gate(weights.W_o, weights.b_o, torch.sigmoid)
         normalised = NORMALISED[form.redistribution_norm]
-        assert weights.B_r is not None
         self.redistribution: nn.Module
         if weights.W_r is None:
             self.redistribution = Constant(weights.B_r, normalised)

@@ -140,9 +140,12 @@ def fix_input_gate(layer: MCLSTM, generators: Sources) -> None:
 
 def start_outlets_(layer: MCLSTM, logit: float) -> None:
     """Start with outlets closed at marker 1, open at marker -1: σ(∓logit); gates must see only the marker."""
+    W_o, b_o = layer.gates.W_o, layer.gates.b_o
+    assert W_o is not None
+    assert b_o is not None
     with torch.no_grad():
-        layer.gates.W_o.fill_(-logit)
-        layer.gates.b_o.zero_()
+        W_o.fill_(-logit)
+        b_o.zero_()
 
 
 def start_as_torch_(layer: LSTM, generators: Sources) -> None:

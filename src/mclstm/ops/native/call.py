@@ -78,7 +78,7 @@ def _run(
     assert kernel is not None
     x, a, s, c0, valid, weights, form = problem
     *lead, steps, batch, masses = x.shape
-    cells, width = weights.W_o.shape[-2:]
+    cells, width = weights.W_i.shape[-2:]
     members, sees = lead[0] if lead else 1, form.gates_see
     arrays = [
         None if value is None else value.contiguous() for value in (*_weights(problem), weights.mask, valid)

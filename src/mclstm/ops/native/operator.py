@@ -10,7 +10,7 @@ from torch.autograd import forward_ad
 from torch.nn import Parameter
 
 from mclstm.ops import manual
-from mclstm.ops.gate_rows import stack
+from mclstm.ops.gate_rows import left, stack
 from mclstm.ops.native.call import backward, empty_gradients, empty_results, forward, forward_last
 from mclstm.ops.problem import Form, Problem, Weights
 
@@ -24,7 +24,7 @@ def flat(problem: Problem) -> tuple[Tensor | None, ...]:
     x, a, s, c0, valid, weights, form = problem
     if "aux" not in form.gates_see:
         a, s = a[..., :0], s[..., :0]
-    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights
+    W_i, b_i, W_o, b_o, W_r, _, B_r, mask, _ = weights.with_gate()
     return x, a, s, c0, W_i, b_i, W_o, b_o, W_r, B_r, mask, valid
 
 
@@ -161,7 +161,7 @@ def sequence(problem: Problem) -> tuple[Tensor, Tensor]:
         h, c = native_sequence(*flat(problem), json.dumps(problem.form))
     else:
         h, c = Fused.apply(problem.form, False, *flat(problem))  # type: ignore[no-untyped-call]
-    return h, c
+    return left(h, problem.form), c
 
 
 def last(problem: Problem) -> tuple[Tensor, Tensor]:
@@ -170,4 +170,4 @@ def last(problem: Problem) -> tuple[Tensor, Tensor]:
     `valid` is not looked at, and there must be a step.
     """
     h, c = Fused.apply(problem.form, True, *flat(problem))  # type: ignore[no-untyped-call]
-    return h, c
+    return left(h, problem.form), c
