@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from mclstm.nn.hydrology import closure_penalty as closure_penalty
     from mclstm.nn.hydrology import guide_penalty as guide_penalty
     from mclstm.nn.hydrology import scaling_penalty as scaling_penalty
-    from mclstm.nn.hypernetwork import Hypernetwork as Hypernetwork
     from mclstm.nn.layer import MCLSTM as MCLSTM
     from mclstm.nn.mcfc import MCFC as MCFC
     from mclstm.nn.mcfc import MultiplicativeMCFC as MultiplicativeMCFC
+    from mclstm.nn.redistribution_network import Hypernetwork as Hypernetwork
     from mclstm.nn.rollout import Rollout as Rollout
     from mclstm.nn.rollout import rollout as rollout
 
@@ -44,7 +44,7 @@ __version__ = "0.1.0"
 NAMES = {
     "mclstm.nn.layer": "MCLSTM",
     "mclstm.nn.cell": "MCLSTMCell",
-    "mclstm.nn.hypernetwork": "Hypernetwork",
+    "mclstm.nn.redistribution_network": "Hypernetwork",
     "mclstm.nn.autoregressive_lstm": "AutoregressiveLSTM",
     "mclstm.nn.rollout": "Rollout rollout",
     "mclstm.nn.mcfc": "MCFC MultiplicativeMCFC",
