@@ -177,7 +177,7 @@ PARTS = {
     "guided by another shape": (lambda: guide_penalty(torch.ones(3, 2), torch.ones(3)), r"choose one cell"),
     "roll-out without steps": (
         lambda: rollout(MCLSTMCell(0, 1, 2), torch.ones(1, 2), torch.ones(1, 1), next_aux=lambda a, c: a),
-        "Give `next_aux` and `steps` together",
+        "a holds those of the first step; give `steps`",
     ),
     "cell with an array": (lambda: MCLSTMCell(2, 0, 3)(np.ones((4, 2))), "x is a numpy.ndarray"),
     "roll-out from an array": (
