@@ -24,7 +24,7 @@ Profile = Literal["quick", "paper"]
 OPTIONAL = {
     "settings": "--operations", "epochs": "--epochs", "block": "--block", "rates": "--rates",
     "data": "--data", "download": "--download", "basins": "--basins", "scheme": "--scheme",
-    "cells": "--cells", "add": "--add",
+    "cells": "--cells", "add": "--add", "reader": "--reader",
 }  # fmt: skip
 
 
@@ -47,6 +47,7 @@ class Options(NamedTuple):
     scheme: Literal["sequence", "last"] | None = None
     cells: int | None = None
     add: bool = False  # do not run jobs again whose results are in the result files
+    reader: str = "auto"  # of the data
 
 
 class Plan(NamedTuple):

@@ -14,6 +14,7 @@ EXPERIMENTS: dict[str, str] = {
     "recurrent-arithmetic": "mclstm_paper.recurrent_arithmetic.experiment",
     "static-arithmetic": "mclstm_paper.static_arithmetic.experiment",
     "mnist-sum": "mclstm_paper.mnist_sum.experiment",
+    "traffic": "mclstm_paper.traffic.experiment",
     "hydrology": "mclstm_paper.hydrology.experiment",
     "hydrology-variants": "mclstm_paper.hydrology.variants",
     "hydrology-ablation": "mclstm_paper.hydrology.ablation",

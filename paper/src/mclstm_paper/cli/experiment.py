@@ -37,8 +37,9 @@ def experiment(
     ] = None,
     first_seed: Annotated[int, typer.Option(help="the first seed", min=0)] = 0,
     data: Annotated[
-        Path | None, typer.Option(help="folder of CAMELS-US for hydrology, of MNIST for mnist-sum")
+        Path | None, typer.Option(help="CAMELS-US for hydrology, MNIST for mnist-sum, a city for traffic")
     ] = None,
+    reader: Annotated[str, typer.Option(help="of the data of traffic; auto finds it")] = "auto",
     download: Annotated[
         bool, typer.Option("--download", help="fetch MNIST first, for mnist-sum; checked")
     ] = False,
@@ -88,6 +89,7 @@ def experiment(
         scheme=scheme,
         cells=cells,
         add=add,
+        reader=reader,
     )
     silent = quiet or as_json
     if download:

@@ -119,7 +119,8 @@ class Ensemble:
         better = error < self.best_error  # never true for NaN
         self.best_error = torch.where(better, error, self.best_error)
         for name, value in self.model.state_dict().items():
-            self.best[name][better] = value[better]
+            if value.shape[:1] == better.shape:  # a mask is shared by all members, and never changes
+                self.best[name][better] = value[better]
 
     def record(self, name: str) -> Tensor:
         """The numbers of all evaluations under a name: (N, E)."""

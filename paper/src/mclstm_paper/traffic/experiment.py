@@ -1,0 +1,207 @@
+"""Inbound-outbound traffic: who forecasts what leaves a city, from days of which little is observed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mclstm.errors import ConfigError
+from mclstm.evaluation.comparison import wilcoxon_test
+from mclstm.jobs.job import Job, Result
+from mclstm_paper.experiment import Drawing, Experiment
+from mclstm_paper.options import Options, Plan, chosen_models, scale
+from mclstm_paper.protocols import Protocol
+from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, interval_row
+from mclstm_paper.seed_rows import find, numbers
+from mclstm_paper.statistics import Interval, mean_interval
+from mclstm_paper.traffic.days import read_city
+from mclstm_paper.traffic.floors import FIT, FLOORS
+from mclstm_paper.traffic.models import HIDDEN, NETWORKS, Setting, harmonics_grid, papers_grid
+from mclstm_paper.traffic.page import BLOCKS, day_figure, score_tables
+from mclstm_paper.traffic.printed import PRINTED
+from mclstm_paper.traffic.switches import INTERVAL_OF_100, SWITCHES
+from mclstm_paper.traffic.task import READINGS
+from mclstm_paper.traffic.training import FORECAST
+
+__all__ = ["EXPERIMENT"]
+
+NAME = "traffic"
+FLIGHTS = "flights"
+FACTOR_OF_100 = 1.984  # of a t interval with 99 degrees of freedom
+REACHED = 0.6  # of the LSTM's RMSE: our aim where little is observed
+
+
+SCALES = {
+    "quick": (3, 120),
+    # 2,000 epochs of 154 days in batches of 32.
+    "paper": (50, 10_000),
+}  # seeds and updates
+# A setting of the grid is trained for a quarter of a run's updates, with one seed: the paper's grid has 90
+# settings, and an update with 100 cells costs a hundred times one with 10.
+GRID_SHARE = 4
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """One job for every reading and model: a network's job chooses its settings first."""
+    options = plan.options
+    seeds, updates = scale(options, SCALES["quick"], SCALES["paper"])
+    city = FLIGHTS if options.data is None else options.data.resolve().stem.lower()
+    place = {"data": None if options.data is None else str(options.data.resolve())}
+    table = []
+    for reading in readings(options):
+        for model in chosen_models(NAME, (*NETWORKS, *FLOORS), (), options):
+            where = {"model": model, "operation": f"{city}-{reading}", "reading": reading}
+            about = where | {"protocol": options.protocol, "reader": options.reader}
+            name = f"{model}/{city}-{reading}"
+            if model in NETWORKS:
+                own = list(range(options.first_seed, options.first_seed + seeds))
+                grid = [list(setting) for setting in grid_of(model, options)]
+                more = {"seeds": own, "grid": grid, "grid_updates": max(1, updates // GRID_SHARE)}
+                table.append(Job(f"{name}/seeds-{own[0]}-{own[-1]}", FORECAST, about | more, updates, place))
+            elif reading in FLOORS[model]:
+                table.append(Job(f"{name}/fit", FIT, about, 1, place))
+    return table
+
+
+def readings(options: Options) -> list[str]:
+    """The readings that a user chose, by default all."""
+    for name in options.settings or ():
+        if name not in READINGS:
+            raise ConfigError(f"{NAME} has no reading {name!r}. Choose from {', '.join(READINGS)}.")
+    return [name for name in READINGS if options.settings is None or name in options.settings]
+
+
+def grid_of(model: str, options: Options) -> list[Setting]:
+    """The settings to choose from: the paper's, or ours for harmonics; `--cells` leaves one hidden size."""
+    sizes = {} if options.cells is None else {"hidden": (options.cells,)}
+    if model.endswith("-harmonics"):
+        return harmonics_grid(model, **sizes)
+    if options.profile == "quick":
+        return [one for one in papers_grid(model, **(sizes or {"hidden": HIDDEN[:1]})) if one.rate == 0.01][
+            :2
+        ]
+    return papers_grid(model, **sizes)
+
+
+def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
+    """Every score of every finished job, with what its grid chose."""
+    table = []
+    for job in jobs(plan):
+        if job.name in results:
+            table += score_rows(job, results[job.name], plan.options.protocol)
+    return table
+
+
+def score_rows(job: Job, result: Result, protocol: Protocol) -> list[Row]:
+    """The rows of one job, one per metric."""
+    parameters = job.parameters
+    model, setting = parameters["model"], parameters["operation"]
+    city = setting.removesuffix(f"-{parameters['reading']}")
+    more: dict[str, Any] = {
+        "trained": job.goal if model in NETWORKS else 0,
+        "choice": result["choice"],
+        "trials": result["trials"],
+        "scorings": result["scorings"],
+        "runs": len(result["failed"]),
+    }
+    if "seeds" in parameters:
+        more["seeds"] = parameters["seeds"]
+    table = []
+    for metric, values in result["test"].items():
+        printed = PRINTED.get(city, {}).get(model) if parameters["reading"] != "dense" else None
+        paper = None if printed is None else getattr(printed, metric, (None,))[0]
+        finite = numbers(values)
+        table.append(
+            interval_row(setting, model, metric, interval(finite, protocol), finite.tolist(), paper, **more)
+        )
+    return table
+
+
+def interval(values: np.ndarray, protocol: Protocol) -> Interval:
+    """The mean of the runs with its 95 % interval."""
+    ours = mean_interval(values)
+    if not INTERVAL_OF_100.on(protocol) or ours.n < 2:
+        return ours
+    half = FACTOR_OF_100 * float(np.nanstd(values, ddof=1)) / math.sqrt(ours.n)
+    return Interval(ours.value, ours.value - half, ours.value + half, ours.n)
+
+
+def claims(rows: Sequence[Row]) -> list[Claim]:
+    """The paper's claim, and our aims with harmonics: against every floor, in the total, and against LSTM."""
+    table = []
+    for setting in dict.fromkeys(row["setting"] for row in rows):
+        sparse = "-sparse-" in setting
+        table += lower(rows, setting, "mclstm", "lstm", "rmse") if sparse else []
+        table += lower(rows, setting, "mclstm", "lstm", "mae") if sparse else []
+        for metric in ("rmse", "rmse total"):
+            for rival in ("lstm-harmonics", *FLOORS):
+                table += lower(rows, setting, "mclstm-harmonics", rival, metric)
+        table += lower(rows, setting, "mclstm-harmonics", "lstm-harmonics", "rmse", REACHED) if sparse else []
+    return table
+
+
+def lower(
+    rows: Sequence[Row], setting: str, model: str, rival: str, metric: str, share: float = 1.0
+) -> list[Claim]:
+    """Whether a model's score is below a share of its rival's: Wilcoxon's test over the seeds, as pairs."""
+    ours, theirs = (find(rows, name, setting, metric) for name in (model, rival))
+    if ours is None or theirs is None:
+        return []
+    first, second = paired_values(ours, theirs)
+    text = (
+        f"{setting}: {metric} of {model} is below "
+        + (f"{share:g} times " if share != 1 else "")
+        + f"that of {rival}"
+    )
+    if first.size < 2:
+        return [claim(text, "one value each", None, bool(first.mean() < share * second.mean()))]
+    p = wilcoxon_test(first, share * second, "less").p
+    return [claim(text, f"Wilcoxon test, {first.size} seeds", p, bool(p < SIGNIFICANT))]
+
+
+def paired_values(ours: Row, theirs: Row) -> tuple[np.ndarray, np.ndarray]:
+    """The finite values of the seeds that both have; a floor has one value for all seeds."""
+    first, second = numbers(ours["values"]), numbers(theirs["values"])
+    if "seeds" in theirs:
+        both = sorted(set(ours["seeds"]) & set(theirs["seeds"]))
+        first = first[[ours["seeds"].index(seed) for seed in both]]
+        second = second[[theirs["seeds"].index(seed) for seed in both]]
+    else:
+        second = np.full_like(first, second[0])
+    finite = np.isfinite(first) & np.isfinite(second)
+    return first[finite], second[finite]
+
+
+def figures(plan: Plan, results: Mapping[str, Result]) -> Drawing:
+    """A test day of the first sparse reading, or of any: what leaves, counted and forecast by both models."""
+    by_reading: dict[str, dict[str, Any]] = {}
+    for job in jobs(plan):
+        if job.name in results and job.parameters["model"] in NETWORKS:
+            days = by_reading.setdefault(job.parameters["reading"], {})
+            days[job.parameters["model"]] = results[job.name]["day"]
+    drawn = sorted(by_reading, key=lambda reading: (reading == "dense", READINGS.index(reading)))
+    if not drawn:
+        return {}, {}
+    options = plan.options
+    city = read_city(None if options.data is None else str(options.data), options.reader)
+    return {"day": day_figure(city.test, by_reading[drawn[0]], f"{city.name}, {drawn[0]}")}, {}
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    models=(*NETWORKS, *FLOORS),
+    variants=(),
+    jobs=jobs,
+    rows=rows,
+    table=score_tables,
+    accepts=("settings", "data", "cells", "reader"),
+    settings=tuple(f"{city}-{reading}" for city in (FLIGHTS, *PRINTED) for reading in READINGS),
+    claims=claims,
+    figures_of_jobs=figures,
+    saves_each_job=True,
+    without_rate=(*NETWORKS, *FLOORS),
+    expected=lambda protocol: {model: [f"{FLIGHTS}-{READINGS[1]}"] for model in NETWORKS},
+    blocks=BLOCKS,
+    switches=SWITCHES,
+)

@@ -1,0 +1,132 @@
+"""The whole protocol on a small city: grid, runs, floors, result files, tables, figure, a second call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mclstm.cli.main import main
+from mclstm_paper.options import Options, Plan
+from mclstm_paper.results import row
+from mclstm_paper.traffic import floors
+from mclstm_paper.traffic.days import City
+from mclstm_paper.traffic.experiment import EXPERIMENT, claims, jobs
+from mclstm_paper.traffic.floors import FLOORS, predictions, record_of
+from mclstm_paper.traffic.models import NETWORKS
+from mclstm_paper.traffic.task import FlowTask
+from mclstm_paper.traffic.training import GRID_SEED
+
+RUN = ("dense", "sparse-overall")
+
+
+def run(smallville: Path, root: Path, *words: str) -> dict[str, Any]:
+    places = [
+        "--data",
+        str(smallville),
+        "--out",
+        str(root / "out"),
+        "--results",
+        str(root / "results"),
+        "--quiet",
+    ]
+    assert main(["experiment", "traffic", *places, *words]) == 0
+    content: dict[str, Any] = json.loads((root / "results/traffic/stated.json").read_text())
+    return content
+
+
+def test_the_whole_protocol(smallville: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floors, "TRIED", (2, 13))
+    words = ("--seeds", "2", "--updates", "3", "--cells", "4", "--operations", "dense,sparse-overall")
+    content = run(smallville, tmp_path, *words)
+    expected = {(model, f"smallville-{reading}") for model in NETWORKS for reading in RUN}
+    expected |= {
+        (model, f"smallville-{where}")
+        for model, readings in FLOORS.items()
+        for where in readings
+        if where in RUN
+    }
+    rows = {(one["model"], one["setting"]): one for one in content["rows"] if one["metric"] == "rmse"}
+    assert set(rows) == expected
+    assert all(one["paper"] is None for one in content["rows"])
+    # A lag of twelve steps explains this city; the floors find that on validation days.
+    assert rows["regression", "smallville-dense"]["choice"] == {"lags": 13}
+    assert (
+        rows["regression", "smallville-dense"]["value"] < rows["climatology", "smallville-dense"]["value"] / 2
+    )
+    for model in NETWORKS:
+        one = rows[model, "smallville-sparse-overall"]
+        assert (one["n"], one["seeds"], one["trained"], one["scorings"]) == (2, [0, 1], 3, 1)
+        assert len(one["trials"]) == 2
+        assert one["choice"] in [
+            {k: v for k, v in trial.items() if k != "validation"} for trial in one["trials"]
+        ]
+    lowest = [
+        one["value"]
+        for one in content["rows"]
+        if one["metric"] == "lowest stock" and "mclstm" in one["model"]
+    ]
+    assert len(lowest) == 4
+    assert min(lowest) >= 0
+    texts = [one["claim"] for one in content["claims"]]
+    assert "smallville-sparse-overall: rmse of mclstm is below that of lstm" in texts
+    assert (tmp_path / "results/traffic/stated-day.png").exists()
+    table = (tmp_path / "out/traffic/quick-stated/table.md").read_text()
+    assert "smallville-sparse-overall:" in table
+    # A second command trains and scores nothing again.
+    weights = list((tmp_path / "out").rglob("checkpoint.safetensors"))
+    before = {path: path.stat().st_mtime_ns for path in weights}
+    again = run(smallville, tmp_path, *words, "--models", "mclstm")
+    assert before == {path: path.stat().st_mtime_ns for path in weights}
+    assert again["rows"] == content["rows"]
+
+
+def test_the_grid_and_the_paper_size() -> None:
+    plan = Plan(Options(profile="paper"))
+    by_name = {job.name: job for job in jobs(plan)}
+    sparse = by_name["mclstm/flights-sparse-step/seeds-0-49"]
+    assert (len(sparse.parameters["grid"]), sparse.goal) == (60, 10_000)
+    assert len(by_name["lstm/flights-sparse-step/seeds-0-49"].parameters["grid"]) == 30
+    assert GRID_SEED not in sparse.parameters["seeds"]
+    assert "last-week/flights-sparse-step/fit" not in by_name
+
+
+def test_choices_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["experiment", "traffic", "--operations", "rare", "--out", str(tmp_path)]) == 2
+    assert "has no reading 'rare'" in capsys.readouterr().err
+    assert main(["experiment", "traffic", "--data", str(tmp_path / "none"), "--out", str(tmp_path)]) == 2
+
+
+def test_floors_of_sparse_days_see_nothing_else(city: City) -> None:
+    task = FlowTask(city, "sparse-step", harmonics=True)
+    learned = torch.arange(20) < 16
+    record = record_of(task, learned, test=True)
+    observed = torch.from_numpy(record.y[0]).isfinite().all(-1).view(20, 288)
+    assert observed.sum() == 16 * 9
+    assert not observed[16:].any()
+    y = predictions("regression", 13, task, learned)
+    other = city._replace(train=city.train._replace(y=city.train.y.clone()))
+    other.train.y[100] += 50.0  # a step that nobody observed
+    assert torch.equal(
+        y, predictions("regression", 13, FlowTask(other, "sparse-step", harmonics=True), learned)
+    )
+
+
+def test_a_claim_needs_both_models_and_most_seeds() -> None:
+    seeds = {"seeds": list(range(8))}
+    ours = row("x-sparse-step", "mclstm", "rmse", [1.0 + 0.01 * n for n in range(8)]) | seeds
+    theirs = row("x-sparse-step", "lstm", "rmse", [2.0 + 0.01 * n for n in range(8)]) | seeds
+    assert claims([ours]) == []
+    (one,) = claims([ours, theirs])
+    assert one["holds"]
+    assert not claims([ours | {"model": "lstm"}, theirs | {"model": "mclstm"}])[0]["holds"]
+    floor = row("x-sparse-step", "climatology", "rmse", [1.02])
+    (against,) = claims([ours | {"model": "mclstm-harmonics"}, floor])
+    assert not against["holds"]
+
+
+def test_cities_of_the_paper_have_its_numbers_and_flights_do_not() -> None:
+    assert {name.rpartition("-")[0] for name in EXPERIMENT.settings if name.endswith("-dense")} == {
+        "flights", "berlin", "istanbul", "moscow",
+    }  # fmt: skip
