@@ -72,7 +72,7 @@ def descend(
     """Make U updates of all members. Updates in portions, with their numbers in `first`, give the same bits.
 
     A member whose loss or gradient is not finite stays as it was; `progress.failed` gets the update.
-    Where the library is not built torch does the same, a hundred times slower.
+    Where the library is not built torch does the same, about thirty times slower.
     """
     sizes = _checked(model, targets, progress)
     kernel = library()
