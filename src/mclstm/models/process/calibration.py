@@ -1,0 +1,125 @@
+"""Parameters of a process model for each basin, by gradient or by an evolution strategy, all basins at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mclstm.models.process.process_model import Forcing, Parameters, ProcessModel, flow
+
+__all__ = ["Calibration", "by_evolution", "by_gradient", "efficiency", "physical"]
+
+
+class Calibration(NamedTuple):
+    """The best parameters of each basin, and their NSE in calibration."""
+
+    parameters: Parameters  # each (N,)
+    nse: Tensor  # (N,)
+
+
+def physical(model: ProcessModel, share: Tensor) -> Parameters:
+    """Parameters in their units, from shares of their ranges; share (P, ..., N) in [0, 1] -> each (..., N)."""
+    values = {}
+    for part, (name, (low, high, log)) in zip(share, model.bounds.items(), strict=True):
+        values[name] = low * (high / low) ** part if log else low + (high - low) * part
+    return values
+
+
+def efficiency(simulated: Tensor, observed: Tensor) -> Tensor:
+    """NSE of each column; simulated (T, ..., N), observed (T, N) with NaN where there is none -> (..., N).
+
+    >>> efficiency(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[1.0], [2.0], [3.0]])).item()
+    0.5
+    """
+    known = observed.isfinite()
+    count = known.sum(0)
+    filled = observed.nan_to_num()
+    mean = filled.sum(0) / count
+    spread = ((filled - mean) ** 2 * known).sum(0)
+    between = (len(observed), *[1] * (simulated.dim() - observed.dim()), observed.shape[1])
+    error = (simulated - filled.view(between)) * known.view(between)
+    return 1 - (error**2).sum(0) / spread
+
+
+def by_gradient(
+    model: ProcessModel,
+    forcing: Forcing,
+    observed: Tensor,  # (T, N) mm/day, NaN where not observed
+    warmup: int,
+    *,
+    starts: int = 4,
+    updates: int = 100,
+    rate: float = 0.15,
+    seed: int = 0,
+) -> Calibration:
+    """Adam on the logits of the parameters' shares of their ranges, from several random starts per basin.
+
+    The first `warmup` days fill the stores and are not scored. The rate falls to a tenth of itself.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    shape = (len(model.bounds), starts, observed.shape[1])
+    logits = torch.logit(0.05 + 0.9 * torch.rand(shape, generator=generator, dtype=observed.dtype))
+    logits.requires_grad_()
+    optimiser = torch.optim.Adam([logits], lr=rate)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.1 ** (1 / updates))
+    best, scores = logits.detach().clone(), torch.full(shape[1:], -torch.inf, dtype=observed.dtype)
+    for _ in range(updates):
+        optimiser.zero_grad()
+        simulated = flow(model, physical(model, logits.sigmoid()), forcing)
+        nse = efficiency(simulated[warmup:], observed[warmup:])
+        (-nse).sum().backward()
+        better = nse.detach() > scores
+        scores = torch.where(better, nse.detach(), scores)
+        best = torch.where(better, logits.detach(), best)
+        optimiser.step()
+        schedule.step()
+    nse, chosen = scores.max(0)
+    share = best.sigmoid().gather(1, chosen.expand(shape[0], 1, -1))[:, 0]
+    return Calibration(physical(model, share), nse)
+
+
+@torch.no_grad()
+def by_evolution(
+    model: ProcessModel,
+    forcing: Forcing,
+    observed: Tensor,  # (T, N) mm/day, NaN where not observed
+    warmup: int,
+    *,
+    generations: int = 300,
+    population: int | None = None,
+    seed: int = 0,
+) -> Calibration:
+    """CMA-ES (Hansen 2016, package `cmaes`): one search per basin, the candidates of all basins in one batch."""
+    from cmaes import CMA
+
+    size = len(model.bounds)
+    searches = [
+        CMA(mean=np.full(size, 0.5), sigma=0.25, population_size=population, seed=seed + basin)
+        for basin in range(observed.shape[1])
+    ]
+    best = torch.zeros(size, len(searches), dtype=observed.dtype)
+    scores = torch.full((len(searches),), -torch.inf, dtype=observed.dtype)
+    for _ in range(generations):
+        asked = np.array([[s.ask() for _ in range(s.population_size)] for s in searches])  # (N, C, P)
+        share = torch.from_numpy(mirrored(asked).transpose(2, 1, 0).copy()).to(observed.dtype)
+        simulated = flow(model, physical(model, share), forcing)
+        nse = efficiency(simulated[warmup:], observed[warmup:])
+        for search, points, values in zip(searches, asked, -nse.T.double().numpy(), strict=True):
+            search.tell(list(zip(points, values, strict=True)))
+        top, chosen = nse.max(0)
+        better = top > scores
+        scores = torch.where(better, top, scores)
+        best = torch.where(better, share.gather(1, chosen.expand(size, 1, -1))[:, 0], best)
+    return Calibration(physical(model, best), scores)
+
+
+def mirrored(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points reflected at 0 and 1 until they lie between: a search without bounds stays within the ranges.
+
+    >>> mirrored(np.array([-0.25, 0.5, 1.25])).tolist()
+    [0.25, 0.5, 0.75]
+    """
+    folded: NDArray[np.float64] = 1 - np.abs(np.mod(points, 2.0) - 1)
+    return folded
