@@ -33,6 +33,7 @@ EXTRAS = {
         "scipy",
     ),
     "parquet": ("pyarrow",),
+    "process": ("cmaes",),
 }
 
 

@@ -8,7 +8,7 @@ from mclstm.cli.show import Json
 
 __all__ = ["doctor"]
 
-EXTRAS = {"parquet": "pyarrow"}
+EXTRAS = {"parquet": "pyarrow", "process": "cmaes"}
 
 
 def doctor(as_json: Json = False) -> None:

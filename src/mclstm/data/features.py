@@ -16,8 +16,8 @@ from mclstm.data.units import TEMPERATURES, convert, parse
 from mclstm.errors import DataError
 
 __all__ = [
-    "PET", "SEASON", "antecedent_names", "clock_names", "extraterrestrial", "hargreaves", "trailing_mean",
-    "with_antecedent", "with_clock", "with_pet", "with_season",
+    "PET", "SEASON", "antecedent_names", "celsius", "clock_names", "extraterrestrial", "hargreaves",
+    "trailing_mean", "with_antecedent", "with_clock", "with_pet", "with_season",
 ]  # fmt: skip
 
 SEASON = ("season_sine", "season_cosine")
@@ -206,12 +206,12 @@ def with_pet(series: xr.Dataset, tmax: str, tmin: str, latitude: float | str) ->
         raise DataError(f"data.pet: {latitude} is no latitude at every site. Give degrees from -90 to 90.")
     days = pd.DatetimeIndex(series["time"].to_numpy()).day_of_year.to_numpy(np.int64)
     radiation = extraterrestrial(np.broadcast_to(north, series.sizes["site"]).astype(np.float64), days)
-    values = hargreaves(_celsius(series, tmax), _celsius(series, tmin), radiation)
+    values = hargreaves(celsius(series, tmax), celsius(series, tmin), radiation)
     about = {"role": "aux", "units": "mm/day", "source": f"Hargreaves of {tmax}, {tmin} and latitude"}
     return series.assign({PET: (("site", "time"), values, about)})
 
 
-def _celsius(series: xr.Dataset, name: str) -> NDArray[np.float64]:
+def celsius(series: xr.Dataset, name: str) -> NDArray[np.float64]:
     """A temperature in degC; without a unit it is taken to be in degC."""
     values: NDArray[np.float64] = series[name].to_numpy()
     unit = str(series[name].attrs.get("units", ""))

@@ -1,5 +1,9 @@
-"""Parameters of a process model for each basin, by gradient or by an evolution strategy, all basins at once."""
+"""Parameters of a process model for each basin, by gradient or by an evolution strategy, all basins at once.
 
+Both maximise the NSE of the flow over the days with an observation. Days that only fill the stores have none: NaN.
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +13,7 @@ from torch import Tensor
 
 from mclstm.models.process.process_model import Forcing, Parameters, ProcessModel, flow
 
-__all__ = ["Calibration", "by_evolution", "by_gradient", "efficiency", "physical"]
+__all__ = ["CALIBRATIONS", "Calibration", "by_evolution", "by_gradient", "efficiency", "physical"]
 
 
 class Calibration(NamedTuple):
@@ -46,8 +50,7 @@ def efficiency(simulated: Tensor, observed: Tensor) -> Tensor:
 def by_gradient(
     model: ProcessModel,
     forcing: Forcing,
-    observed: Tensor,  # (T, N) mm/day, NaN where not observed
-    warmup: int,
+    observed: Tensor,  # (T, N) mm/day, NaN where it does not count
     *,
     starts: int = 4,
     updates: int = 100,
@@ -56,7 +59,7 @@ def by_gradient(
 ) -> Calibration:
     """Adam on the logits of the parameters' shares of their ranges, from several random starts per basin.
 
-    The first `warmup` days fill the stores and are not scored. The rate falls to a tenth of itself.
+    The rate falls to a tenth of itself.
     """
     generator = torch.Generator().manual_seed(seed)
     shape = (len(model.bounds), starts, observed.shape[1])
@@ -67,8 +70,7 @@ def by_gradient(
     best, scores = logits.detach().clone(), torch.full(shape[1:], -torch.inf, dtype=observed.dtype)
     for _ in range(updates):
         optimiser.zero_grad()
-        simulated = flow(model, physical(model, logits.sigmoid()), forcing)
-        nse = efficiency(simulated[warmup:], observed[warmup:])
+        nse = efficiency(flow(model, physical(model, logits.sigmoid()), forcing), observed)
         (-nse).sum().backward()
         better = nse.detach() > scores
         scores = torch.where(better, nse.detach(), scores)
@@ -84,8 +86,7 @@ def by_gradient(
 def by_evolution(
     model: ProcessModel,
     forcing: Forcing,
-    observed: Tensor,  # (T, N) mm/day, NaN where not observed
-    warmup: int,
+    observed: Tensor,  # (T, N) mm/day, NaN where it does not count
     *,
     generations: int = 300,
     population: int | None = None,
@@ -104,8 +105,7 @@ def by_evolution(
     for _ in range(generations):
         asked = np.array([[s.ask() for _ in range(s.population_size)] for s in searches])  # (N, C, P)
         share = torch.from_numpy(mirrored(asked).transpose(2, 1, 0).copy()).to(observed.dtype)
-        simulated = flow(model, physical(model, share), forcing)
-        nse = efficiency(simulated[warmup:], observed[warmup:])
+        nse = efficiency(flow(model, physical(model, share), forcing), observed)
         for search, points, values in zip(searches, asked, -nse.T.double().numpy(), strict=True):
             search.tell(list(zip(points, values, strict=True)))
         top, chosen = nse.max(0)
@@ -123,3 +123,6 @@ def mirrored(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     folded: NDArray[np.float64] = 1 - np.abs(np.mod(points, 2.0) - 1)
     return folded
+
+
+CALIBRATIONS: dict[str, Callable[..., Calibration]] = {"gradient": by_gradient, "evolution": by_evolution}

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 __all__ = [
-    "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run", "snow_share",
+    "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run", "season_of",
+    "snow_share",
 ]  # fmt: skip
 
 Parameters = dict[str, Tensor]  # each (N,) or (C, N), in its unit
@@ -134,3 +135,12 @@ def snow_share(temperature: Tensor, middle: Tensor, span: Tensor) -> Tensor:
     a wide one gives the threshold a gradient.
     """
     return ((middle - temperature) / span + 0.5).clamp(0.0, 1.0)
+
+
+def season_of(day: Tensor) -> Tensor:
+    """From -1 at midwinter to 1 at midsummer north of the equator, 0 on 21 March; day of the year, any shape.
+
+    >>> season_of(torch.tensor([80.0, 171.5])).round(decimals=2).abs().tolist()
+    [0.0, 1.0]
+    """
+    return torch.sin(2 * torch.pi * (day - 80) / 366)

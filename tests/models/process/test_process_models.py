@@ -1,0 +1,98 @@
+"""What every process model promises: closed books, finite gradients, columns that do not see each other."""
+
+import pytest
+import torch
+
+from mclstm.models.process import PROCESS_MODELS
+from mclstm.models.process.process_model import flow, run
+from support.weather import drawn, generated
+
+MODELS = pytest.mark.parametrize("name", PROCESS_MODELS)
+
+
+@MODELS
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_the_books_close_on_every_day(name: str, dtype: torch.dtype) -> None:
+    model, days = PROCESS_MODELS[name], 500
+    forcing = generated(days, 40, dtype)
+    books = run(model, drawn(model, 3, 40, dtype=dtype), forcing)
+    stored = torch.stack(list(books.stores.values())).double().sum(0)
+    entered, left = books.entered.double(), books.flow.double() + books.evaporated.double()
+    error = (stored[1:] - stored[:-1] - (entered - left)).abs()
+    # A day rounds each store a few times, and each flux once.
+    bound = 4 * torch.finfo(dtype).eps * (stored[:-1] + entered)
+    assert (error <= bound).all(), (error / bound).max()
+    total = (stored[-1] - stored[0] - (entered - left).sum(0)).abs()
+    assert (total <= bound.sum(0)).all()
+    assert min(value.min() for value in books.stores.values()) >= 0
+    assert books.flow.min() >= 0
+    assert books.evaporated.min() >= 0
+    assert (books.evaporated <= 1.7 * forcing.pet[:, None] * (1 + 8 * torch.finfo(dtype).eps)).all()
+
+
+@MODELS
+def test_dry_hot_years_and_floods_keep_stores_in_range(name: str) -> None:
+    model = PROCESS_MODELS[name]
+    calm = generated(200, 20)
+    wild = calm._replace(
+        precipitation=calm.precipitation * 20 * (torch.arange(200)[:, None] > 100), pet=calm.pet * 5
+    )
+    books = run(model, drawn(model, 20), wild)
+    assert all(value.isfinite().all() and value.min() >= 0 for value in books.stores.values())
+
+
+@MODELS
+def test_a_column_does_not_see_the_others(name: str) -> None:
+    model, forcing = PROCESS_MODELS[name], generated(120, 5)
+    parameters = drawn(model, 3, 5)
+    whole = run(model, parameters, forcing).flow
+    assert whole.shape == (120, 3, 5)
+    alone = {key: value[1, 2:3] for key, value in parameters.items()}
+    part = run(model, alone, type(forcing)(*(column[:, -1:] if column.shape[1] == 1 else column[:, 2:3]
+                                            for column in forcing))).flow  # fmt: skip
+    torch.testing.assert_close(part[:, 0], whole[:, 1, 2], rtol=1e-11, atol=1e-12)
+
+
+@MODELS
+def test_flow_alone_is_the_flow_of_a_run_with_and_without_gradients(name: str) -> None:
+    model, forcing = PROCESS_MODELS[name], generated(450, 4)
+    parameters = drawn(model, 2, 4)
+    whole = run(model, parameters, forcing).flow
+    with torch.no_grad():
+        torch.testing.assert_close(flow(model, parameters, forcing), whole, rtol=0, atol=0)
+    torch.testing.assert_close(flow(model, parameters, forcing), whole, rtol=0, atol=0)
+
+
+@MODELS
+def test_gradients_are_those_of_finite_differences(name: str) -> None:
+    model, forcing = PROCESS_MODELS[name], generated(250, 6)
+    parameters = {key: value.requires_grad_() for key, value in drawn(model, 6).items()}
+    weights = torch.rand(250, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    total = (flow(model, parameters, forcing) * weights).sum(0)
+    gradients = torch.autograd.grad(total.sum(), list(parameters.values()))
+    fixed = {key: value.detach() for key, value in parameters.items()}
+    for key, gradient in zip(parameters, gradients, strict=True):
+        step = 1e-6 * fixed[key].abs().clamp(min=1e-3)
+        with torch.no_grad():
+            up, down = (
+                (flow(model, fixed | {key: fixed[key] + sign * step}, forcing) * weights).sum(0)
+                for sign in (1, -1)
+            )
+        difference = (up - down) / (2 * step)
+        # A kink of one basin within the step may spoil its difference; it cannot spoil that of most basins.
+        close = (gradient - difference).abs() <= 1e-4 * difference.abs() + 1e-5 * total.abs() / fixed[
+            key
+        ].abs()
+        assert close.double().mean() > 0.8, (key, gradient, difference)
+
+
+@MODELS
+@pytest.mark.parametrize("edge", [0.0, 1.0])
+def test_gradients_are_finite_at_the_ends_of_the_ranges(name: str, edge: float) -> None:
+    from mclstm.models.process.calibration import physical
+
+    model = PROCESS_MODELS[name]
+    share = torch.full((len(model.bounds), 3), edge, dtype=torch.float32, requires_grad=True)
+    flow(model, physical(model, share), generated(200, 3, torch.float32)).sum().backward()
+    assert share.grad is not None
+    assert share.grad.isfinite().all()
