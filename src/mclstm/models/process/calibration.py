@@ -1,6 +1,6 @@
 """Parameters of a process model for each basin, by gradient or by an evolution strategy, all basins at once.
 
-Both maximise the NSE of the flow over the days with an observation. Days that only fill the stores have none: NaN.
+Both maximise the NSE of the flow over the days with an observation; days that only fill the stores are NaN.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Calibration(NamedTuple):
 
 
 def physical(model: ProcessModel, share: Tensor) -> Parameters:
-    """Parameters in their units, from shares of their ranges; share (P, ..., N) in [0, 1] -> each (..., N)."""
+    """Parameters in their units from shares of their ranges; (P, ..., N) in [0, 1] -> each (..., N)."""
     values = {}
     for part, (name, (low, high, log)) in zip(share, model.bounds.items(), strict=True):
         values[name] = low * (high / low) ** part if log else low + (high - low) * part
@@ -92,7 +92,7 @@ def by_evolution(
     population: int | None = None,
     seed: int = 0,
 ) -> Calibration:
-    """CMA-ES (Hansen 2016, package `cmaes`): one search per basin, the candidates of all basins in one batch."""
+    """CMA-ES (Hansen 2016, package `cmaes`): a search per basin, the candidates of all basins in one batch."""
     from cmaes import CMA
 
     size = len(model.bounds)

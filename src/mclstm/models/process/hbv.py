@@ -1,6 +1,6 @@
 """HBV: snow, soil, two groundwater boxes and a triangular unit hydrograph, after Bergström (1992).
 
-The form is that of HBV-light (Seibert and Vis 2012) with one elevation zone. Days are steps, and water is in mm.
+The form is that of HBV-light (Seibert and Vis 2012) with one elevation zone. Steps are days, water is in mm.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,12 @@ import torch
 from torch import Tensor
 
 from mclstm.models.process.process_model import (
-    Bound, Forcing, Parameters, ProcessModel, Water, snow_share,
+    Bound,
+    Forcing,
+    Parameters,
+    ProcessModel,
+    Water,
+    snow_share,
 )  # fmt: skip
 
 __all__ = ["HBV"]

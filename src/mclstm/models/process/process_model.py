@@ -1,4 +1,4 @@
-"""What a process model consists of, and the loop over days that runs it for all basins and parameter sets at once.
+"""What a process model consists of, and the loop over days that runs all basins and parameter sets at once.
 
 Letters: T days, N basins, C parameter sets per basin. Forcing is (T, N). Parameters are (N,) or (C, N).
 """
@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 __all__ = [
-    "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run", "season_of",
-    "snow_share",
+    "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run",
+    "season_of", "snow_share",
 ]  # fmt: skip
 
 Parameters = dict[str, Tensor]  # each (N,) or (C, N), in its unit
@@ -89,7 +89,7 @@ def run(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Proces
 
 
 def flow(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Tensor:
-    """Only the flow, (T, ..., N): what calibration needs. Gradients take the memory of one segment of days."""
+    """Only the flow, (T, ..., N), which calibration needs; a gradient takes the memory of one segment."""
     p, weather = model.prepare(parameters, forcing)
     state, parts = model.start(p), []
     for at in range(0, len(weather[0]), SEGMENT):

@@ -1,8 +1,8 @@
-"""The Sacramento soil moisture accounting model below Snow-17, after Burnash (1995), with a gamma unit hydrograph.
+"""The Sacramento soil moisture accounting model (Burnash 1995) below Snow-17, with a gamma unit hydrograph.
 
-Days are steps, and water is in mm. Percolation is computed in `INCREMENTS` equal parts of a day; the original takes
-more of them on wet days, which columns of one batch cannot do each for itself. Losses to deep groundwater (SIDE) and
-riparian evaporation (RIVA) are zero, as in the runs that come with CAMELS (Newman et al. 2015), and RSERV is 0.3.
+Steps are days, water is in mm. Percolation is computed in `INCREMENTS` equal parts of a day; the original takes
+more of them on wet days, which the columns of a batch cannot do each for itself. Losses to deep groundwater
+(SIDE) and riparian evaporation (RIVA) are zero, as in the runs of CAMELS (Newman et al. 2015); RSERV is 0.3.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,8 @@
 """Snow-17: a snow pack with a heat deficit, held water and a depletion curve, after Anderson (1973, 2006).
 
-Days are steps; factors that the literature gives per six hours count four times. Water is in mm. Two things differ
-from the tables of the original: rain and snow mix over `PXSPAN` degrees instead of at a threshold, and the depletion
-curve is a parabola with one parameter, so that both can be calibrated by gradient.
+Steps are days; factors that the literature gives per six hours count four times. Water is in mm. Two things
+differ from the original, so that they can be calibrated by gradient: rain and snow mix over `PXSPAN` degrees
+instead of at a threshold, and the depletion curve is a parabola with one parameter instead of a table.
 """
 
 from typing import NamedTuple
@@ -58,7 +58,7 @@ def with_daily(p: Parameters) -> Parameters:
 
 
 def melt_weather(forcing: Forcing) -> tuple[Tensor, ...]:
-    """Temperature, its part below 0 degC, season, and the melt by radiation and by humid air of a rainy day."""
+    """Temperature, its part below 0 degC, summer, and what radiation and humid air melt on a rainy day."""
     t = forcing.temperature
     radiation = 24 * 6.12e-10 * ((t + 273.0) ** 4 - 273.0**4)
     vapour = 2.7489e8 * torch.exp(-4278.63 / (t.clamp(min=-60.0) + 242.792))
