@@ -92,7 +92,7 @@ def by_evolution(
     population: int | None = None,
     seed: int = 0,
 ) -> Calibration:
-    """CMA-ES (Hansen 2016, package `cmaes`): a search per basin, the candidates of all basins in one batch."""
+    """CMA-ES (Hansen 2016, package `cmaes`): a search per basin, candidates of all basins in one batch."""
     from cmaes import CMA
 
     size = len(model.bounds)

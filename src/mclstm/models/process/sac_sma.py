@@ -1,6 +1,6 @@
 """The Sacramento soil moisture accounting model (Burnash 1995) below Snow-17, with a gamma unit hydrograph.
 
-Steps are days, water is in mm. Percolation is computed in `INCREMENTS` equal parts of a day; the original takes
+Steps are days, water is in mm. Percolation is computed in `INCREMENTS` equal parts of a day. The original has
 more of them on wet days, which the columns of a batch cannot do each for itself. Losses to deep groundwater
 (SIDE) and riparian evaporation (RIVA) are zero, as in the runs of CAMELS (Newman et al. 2015); RSERV is 0.3.
 """
