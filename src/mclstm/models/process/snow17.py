@@ -2,7 +2,8 @@
 
 Steps are days; factors that the literature gives per six hours count four times. Water is in mm. Two things
 differ from the original, so that they can be calibrated by gradient: rain and snow mix over `PXSPAN` degrees
-instead of at a threshold, and the depletion curve is a parabola with one parameter instead of a table.
+instead of at a threshold, and the depletion curve is a parabola with one parameter instead of a table. Excess
+water leaves the pack on the same day: the original holds it back for up to five hours.
 """
 
 from typing import NamedTuple
@@ -33,15 +34,14 @@ PARTS = 4  # six hours in a day
 HEAVY_RAIN, HEAVY_SNOW = 6.0, 36.0  # mm/day: 0.25 and 1.5 mm per hour
 PRESSURE = 950.0  # hPa; a range of 200 hPa changes the melt of a rainy day by one tenth, as UADJ does
 DEEPEST = 0.33  # largest heat deficit / ice
-THINNEST = 1e-6  # mm; divisions by less are taken for divisions by this
+THINNEST = 0.1  # mm; below it cover falls to zero with the snow: steeper slopes multiply in a gradient over many days
 
 
 class Pack(NamedTuple):
-    """The snow of a basin, each (..., N): three stores in mm, and what they remember."""
+    """The snow of a basin, each (..., N): two stores in mm, and what they remember."""
 
     ice: Tensor
     liquid: Tensor
-    draining: Tensor  # water that has left the ice and not yet the pack
     deficit: Tensor  # mm of melt that would bring the pack to 0 degC
     index: Tensor  # degC inside the pack
     most: Tensor  # mm of snow at the last maximum
@@ -68,7 +68,7 @@ def melt_weather(forcing: Forcing) -> tuple[Tensor, ...]:
 
 def empty_pack(like: Tensor) -> Pack:
     empty = torch.zeros_like(like)
-    return Pack(empty, empty, empty, empty, empty, empty)
+    return Pack(empty, empty, empty, empty, empty)
 
 
 def snow_step(
@@ -92,12 +92,11 @@ def snow_step(
     ice = ice - melt
     on_snow = rain * cover
     ice, liquid, excess, deficit = hold(p, ice, pack.liquid, melt + on_snow, deficit)
-    draining, drained = drain(ice, pack.draining, excess)
     # Warm ground melts ice, and the water beside it comes along.
     share = (p["DAYGM"] / ice.clamp(min=THINNEST)).clamp(max=1.0)
     below, beside = share * ice, share * liquid
-    pack = Pack(ice - below, liquid - beside, draining, deficit, index, most)
-    return pack, drained + (below + beside) + (rain - on_snow), rain + snow
+    pack = Pack(ice - below, liquid - beside, deficit, index, most)
+    return pack, excess + (below + beside) + (rain - on_snow), rain + snow
 
 
 def covered_share(p: Parameters, snow: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
@@ -140,13 +139,5 @@ def hold(
     return ice, liquid - excess, excess, deficit - frozen
 
 
-def drain(ice: Tensor, draining: Tensor, excess: Tensor) -> tuple[Tensor, Tensor]:
-    """Deep packs hold their excess back: R = 1 / (1 + exp(-220 E / ice^1.3) / 2) of it leaves."""
-    ready = draining + excess
-    rate = 1 / (1 + 0.5 * torch.exp(-220 / PARTS * excess / ice.clamp(min=THINNEST) ** 1.3))
-    drained = ready * torch.where(ice > THINNEST, rate, 1.0)
-    return ready - drained, drained
-
-
 def snow_stores(pack: Pack) -> dict[str, Tensor]:
-    return {"ice": pack.ice, "liquid": pack.liquid, "draining": pack.draining}
+    return {"ice": pack.ice, "liquid": pack.liquid}
