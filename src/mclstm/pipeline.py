@@ -37,7 +37,7 @@ from mclstm.from_config import (
     with_columns,
     with_residence,
 )
-from mclstm.simulation import simulate_period, simulate_rivals
+from mclstm.simulation import process_weather, simulate_period, simulate_rivals
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 from mclstm.training.cost import spent
@@ -158,6 +158,7 @@ def _read(config: Config) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
     series = read_series(config, require_target=True)
     require_target_names(names(series, "target"))
     require_rivals(config.evaluation.against, times(series))
+    process_weather(config, series)
     config = with_residence(config, series)
     # Before the training and not after it: a period that no site covers cannot be simulated.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})

@@ -10,15 +10,18 @@ from mclstm.data.clock import at_times
 from mclstm.data.sequences import inside_sequences, sequence_begins
 from mclstm.data.series import names, times
 from mclstm.data.windows import Tensors, span
+from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import simulate_all
+from mclstm.evaluation.process_rivals import PROCESS_RIVALS, weather_of
 from mclstm.evaluation.restarts import simulate_with_restarts, with_restarts
 from mclstm.evaluation.rival_scores import record_of, rival_predictions
+from mclstm.evaluation.rivals import Weather
 from mclstm.evaluation.simulate import simulate
 from mclstm.evaluation.simulate_sequences import simulate_sequences
 from mclstm.from_config import clip_negative, rhythm_of, seen_in_training, warmup_of
 from mclstm.models.members import Members
 
-__all__ = ["simulate_period", "simulate_rivals"]
+__all__ = ["process_weather", "simulate_period", "simulate_rivals"]
 
 
 def simulate_period(
@@ -65,6 +68,18 @@ def simulate_rivals(
     scored = at_times(time, slots) if slots else np.ones(len(time), dtype=bool)
     known = {name: np.where(train, seen[name], series[name]) for name in names(series, "mass")}
     mass = {name: series[name].copy(data=values) for name, values in known.items()}
-    record = record_of(series.assign(mass), begins, scored)
+    record = record_of(series.assign(mass), begins, scored)._replace(weather=process_weather(config, series))
     parts = {name: rival_predictions(name, record, train, period, predictions) for name in chosen}
     return {name: clip_negative(config, flows) for name, flows in parts.items()}
+
+
+def process_weather(config: Config, series: xr.Dataset) -> Weather | None:
+    """What the process models among the rivals see; None where there is none of them."""
+    chosen = [name for name in config.evaluation.against if name in PROCESS_RIVALS]
+    if not chosen:
+        return None
+    if config.data.pet is None:
+        raise ConfigError(f"evaluation.against: {chosen[0]} needs evapotranspiration. Add data.pet.")
+    if rhythm_of(config) is not None or config.training.scored:
+        raise ConfigError(f"evaluation.against: {chosen[0]} needs days without breaks. Remove it.")
+    return weather_of(series, config.data.pet.tmax, config.data.pet.tmin)

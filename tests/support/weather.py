@@ -47,5 +47,5 @@ def model_output() -> tuple[dict[str, torch.Tensor], torch.Tensor]:
     columns = {
         str(name): torch.tensor(table[name].to_numpy(np.float32))[:, None] for name in table.columns[4:]
     }
-    day = torch.tensor(dates.dt.dayofyear.to_numpy(np.float32))
+    day = torch.tensor(dates.dt.day_of_year.to_numpy(np.float32))
     return columns, season_of(day)[:, None]

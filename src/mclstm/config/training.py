@@ -14,8 +14,9 @@ MetricName = Literal[
 ]  # fmt: skip
 METRICS: list[MetricName] = list(get_args(MetricName))
 RivalName = Literal[
-    "climatology", "last-week", "persistence", "regression", "regression-by-time", "share-of-inflow"
-]
+    "climatology", "last-week", "persistence", "regression", "regression-by-time", "share-of-inflow",
+    "hbv-gradient", "hbv-evolution", "sac-sma-gradient", "sac-sma-evolution",
+]  # fmt: skip
 
 
 def whole(key: Any) -> Any:

@@ -12,6 +12,7 @@ from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.data.series import covered, names
 from mclstm.errors import DataError
 from mclstm.evaluation.outlets import targets, variable
+from mclstm.evaluation.process_rivals import PROCESS_RIVALS
 from mclstm.evaluation.rivals import DAY, RIVALS, WEEK, Record
 from mclstm.evaluation.score_tables import score_table
 
@@ -56,7 +57,7 @@ def rival_predictions(
 
     train: (time,), the steps to fit on. Where the model predicts nothing, neither does the rival.
     """
-    values = RIVALS[name](record, train)[:, period]
+    values = (RIVALS | PROCESS_RIVALS)[name](record, train)[:, period]
     kept = [variable("observed", target) for target in targets(predictions)] + ["inflow"]
     result = predictions[[key for key in kept if key in predictions]]
     for at, target in enumerate(targets(predictions)):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mclstm.evaluation.regression import shrunk
 
 __all__ = [
-    "LAGS", "RIVALS", "Record", "climatology", "lagged", "last_week", "persistence", "regression",
-    "regression_by_time", "share_of_inflow",
+    "LAGS", "RIVALS", "Record", "Weather", "climatology", "lagged", "last_week", "persistence",
+    "regression", "regression_by_time", "share_of_inflow",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -24,6 +24,14 @@ Flags = NDArray[np.bool_]
 
 LAGS = 13  # of the inflow: this step and the twelve before it
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
+
+
+class Weather(NamedTuple):
+    """What process models see, each (S, T), 0 where a site has no inputs."""
+
+    precipitation: Floats  # mm/day
+    temperature: Floats  # degC
+    pet: Floats  # mm/day
 
 
 class Record(NamedTuple):
@@ -34,6 +42,7 @@ class Record(NamedTuple):
     y: Floats  # (S, T, Y) targets, NaN where they are not observed or not scored
     time: pd.DatetimeIndex  # (T,)
     begins: Flags  # (T,) at the first step of every sequence, and of the record
+    weather: Weather | None = None  # only for process models
 
     def first(self) -> NDArray[np.int64]:
         """The first step of the sequence that each step belongs to, (T,)."""

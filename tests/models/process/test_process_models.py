@@ -20,7 +20,7 @@ def test_the_books_close_on_every_day(name: str, dtype: torch.dtype) -> None:
     stored = torch.stack(list(books.stores.values())).double().sum(0)
     entered, left = books.entered.double(), books.flow.double() + books.evaporated.double()
     error = (stored[1:] - stored[:-1] - (entered - left)).abs()
-    # A day adds to a store or takes from it about 15 times, each time rounded by half an eps; so are the fluxes.
+    # A day changes a store about 15 times, each time rounded by half an eps, and the fluxes likewise.
     bound = 16 * torch.finfo(dtype).eps * (stored[:-1] + entered)
     assert (error <= bound).all(), (error / bound).max()
     total = (stored[-1] - stored[0] - (entered - left).sum(0)).abs()

@@ -71,7 +71,7 @@ def by_gradient(
     for _ in range(updates):
         optimiser.zero_grad()
         nse = efficiency(flow(model, physical(model, logits.sigmoid()), forcing), observed)
-        (-nse).sum().backward()
+        (-nse).sum().backward()  # type: ignore[no-untyped-call]
         better = nse.detach() > scores
         scores = torch.where(better, nse.detach(), scores)
         best = torch.where(better, logits.detach(), best)

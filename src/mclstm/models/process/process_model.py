@@ -83,7 +83,10 @@ def run(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Proces
     shares = model.hydrograph(p)
     # The channel holds of each day's runoff what comes later.
     channel = convolve(runoff, 1 - shares.cumsum(0))
-    kept = {name: torch.stack(torch.broadcast_tensors(*values)) for name, values in stores.items()}
+    kept = {
+        name: torch.stack([value.expand_as(values[-1]) for value in values])
+        for name, values in stores.items()
+    }
     kept["channel"] = torch.cat([torch.zeros_like(channel[:1]), channel])
     return ProcessRun(convolve(runoff, shares), entered, evaporated, kept)
 

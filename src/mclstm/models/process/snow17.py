@@ -34,7 +34,7 @@ PARTS = 4  # six hours in a day
 HEAVY_RAIN, HEAVY_SNOW = 6.0, 36.0  # mm/day: 0.25 and 1.5 mm per hour
 PRESSURE = 950.0  # hPa; a range of 200 hPa changes the melt of a rainy day by one tenth, as UADJ does
 DEEPEST = 0.33  # largest heat deficit / ice
-THINNEST = 0.1  # mm; below it cover falls to zero with the snow: steeper slopes multiply in a gradient over many days
+THINNEST = 0.1  # mm; thinner snow covers less. A steeper end would make gradients over many days overflow
 
 
 class Pack(NamedTuple):
@@ -43,7 +43,7 @@ class Pack(NamedTuple):
     ice: Tensor
     liquid: Tensor
     deficit: Tensor  # mm of melt that would bring the pack to 0 degC
-    index: Tensor  # degC inside the pack
+    inside: Tensor  # degC, temperature of the pack
     most: Tensor  # mm of snow at the last maximum
 
 
@@ -88,14 +88,14 @@ def snow_step(
     ice = pack.ice + snow
     cover, most = covered_share(p, ice + pack.liquid, pack.most)
     melt = cover * torch.minimum(surface_melt(p, factor, rain, temperature, radiation, humid), ice)
-    deficit, index = heat(p, pack, factor, snow, cold, cover)
+    deficit, inside = heat(p, pack, factor, snow, cold, cover)
     ice = ice - melt
     on_snow = rain * cover
     ice, liquid, excess, deficit = hold(p, ice, pack.liquid, melt + on_snow, deficit)
     # Warm ground melts ice, and the water beside it comes along.
     share = (p["DAYGM"] / ice.clamp(min=THINNEST)).clamp(max=1.0)
     below, beside = share * ice, share * liquid
-    pack = Pack(ice - below, liquid - beside, deficit, index, most)
+    pack = Pack(ice - below, liquid - beside, deficit, inside, most)
     return pack, excess + (below + beside) + (rain - on_snow), rain + snow
 
 
@@ -120,7 +120,7 @@ def heat(
     p: Parameters, pack: Pack, factor: Tensor, snow: Tensor, cold: Tensor, cover: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The heat deficit that cold air and cold snow add to, and the temperature inside the pack."""
-    before = torch.where(snow > HEAVY_SNOW, cold, pack.index)
+    before = torch.where(snow > HEAVY_SNOW, cold, pack.inside)
     gain = cover * p["cooling"] * factor * (before - cold)
     deficit = (pack.deficit + gain - cold * snow / 160).clamp(min=0.0)
     return deficit, torch.lerp(before, cold, p["memory"])
