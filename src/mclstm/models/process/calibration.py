@@ -15,6 +15,8 @@ from mclstm.models.process.process_model import Forcing, Parameters, ProcessMode
 
 __all__ = ["CALIBRATIONS", "Calibration", "by_evolution", "by_gradient", "efficiency", "physical"]
 
+BASINS = 128  # so many are calibrated by gradient together: all days of a run stay in memory
+
 
 class Calibration(NamedTuple):
     """The best parameters of each basin, and their NSE in calibration."""
@@ -63,23 +65,36 @@ def by_gradient(
     """
     generator = torch.Generator().manual_seed(seed)
     shape = (len(model.bounds), starts, observed.shape[1])
-    logits = torch.logit(0.05 + 0.9 * torch.rand(shape, generator=generator, dtype=observed.dtype))
-    logits.requires_grad_()
+    share = 0.05 + 0.9 * torch.rand(shape, generator=generator, dtype=observed.dtype)
+    parts = []
+    for basins in torch.arange(observed.shape[1]).split(BASINS):
+        own = Forcing(*(column if column.shape[1] == 1 else column[:, basins] for column in forcing))
+        parts.append(_climb(model, own, observed[:, basins], share[..., basins], updates, rate))
+    best, nse = (torch.cat(part, -1) for part in zip(*parts, strict=True))
+    return Calibration(physical(model, best), nse)
+
+
+def _climb(
+    model: ProcessModel,
+    forcing: Forcing,
+    observed: Tensor,  # (T, N)
+    share: Tensor,  # (P, C, N)
+    updates: int,
+    rate: float,
+) -> tuple[Tensor, Tensor]:
+    """The best shares (P, N) on the way from all starts, and their NSE (N,)."""
+    logits = torch.logit(share).requires_grad_()
     optimiser = torch.optim.Adam([logits], lr=rate)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.1 ** (1 / updates))
-    best, scores = logits.detach().clone(), torch.full(shape[1:], -torch.inf, dtype=observed.dtype)
+    record = _Best(share)
     for _ in range(updates):
         optimiser.zero_grad()
         nse = efficiency(flow(model, physical(model, logits.sigmoid()), forcing), observed)
         (-nse).sum().backward()  # type: ignore[no-untyped-call]
-        better = nse.detach() > scores
-        scores = torch.where(better, nse.detach(), scores)
-        best = torch.where(better, logits.detach(), best)
+        record.update(logits.detach().sigmoid(), nse.detach())
         optimiser.step()
         schedule.step()
-    nse, chosen = scores.max(0)
-    share = best.sigmoid().gather(1, chosen.expand(shape[0], 1, -1))[:, 0]
-    return Calibration(physical(model, share), nse)
+    return record.share, record.nse
 
 
 @torch.no_grad()
@@ -100,19 +115,31 @@ def by_evolution(
         CMA(mean=np.full(size, 0.5), sigma=0.25, population_size=population, seed=seed + basin)
         for basin in range(observed.shape[1])
     ]
-    best = torch.zeros(size, len(searches), dtype=observed.dtype)
-    scores = torch.full((len(searches),), -torch.inf, dtype=observed.dtype)
+    record = _Best(torch.full((size, 1, len(searches)), 0.5, dtype=observed.dtype))
     for _ in range(generations):
         asked = np.array([[s.ask() for _ in range(s.population_size)] for s in searches])  # (N, C, P)
         share = torch.from_numpy(mirrored(asked).transpose(2, 1, 0).copy()).to(observed.dtype)
         nse = efficiency(flow(model, physical(model, share), forcing), observed)
         for search, points, values in zip(searches, asked, -nse.T.double().numpy(), strict=True):
             search.tell(list(zip(points, values, strict=True)))
-        top, chosen = nse.max(0)
-        better = top > scores
-        scores = torch.where(better, top, scores)
-        best = torch.where(better, share.gather(1, chosen.expand(size, 1, -1))[:, 0], best)
-    return Calibration(physical(model, best), scores)
+        record.update(share, nse)
+    return Calibration(physical(model, record.share), record.nse)
+
+
+class _Best:
+    """The best parameters of each basin so far."""
+
+    def __init__(self, share: Tensor) -> None:
+        self.share = share[:, 0]  # (P, N)
+        self.nse = torch.full_like(self.share[0], -torch.inf)  # (N,)
+
+    def update(self, share: Tensor, nse: Tensor) -> None:
+        """Candidates share (P, C, N) with nse (C, N); NaN is worse than anything."""
+        top, chosen = nse.nan_to_num(nan=-torch.inf).max(0)
+        better = top > self.nse
+        self.nse = torch.where(better, top, self.nse)
+        one = share.gather(1, chosen.expand(len(share), 1, -1))[:, 0]
+        self.share = torch.where(better, one, self.share)
 
 
 def mirrored(points: NDArray[np.float64]) -> NDArray[np.float64]:

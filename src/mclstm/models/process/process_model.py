@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 __all__ = [
     "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run",
@@ -17,7 +16,6 @@ __all__ = [
 
 Parameters = dict[str, Tensor]  # each (N,) or (C, N), in its unit
 State = Any  # a tuple of tensors, each (N,) or (C, N), or a tuple of such tuples
-SEGMENT = 200  # days between two states that are kept for the gradient; the days between are computed again
 
 
 class Bound(NamedTuple):
@@ -92,27 +90,13 @@ def run(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Proces
 
 
 def flow(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Tensor:
-    """Only the flow, (T, ..., N), which calibration needs; a gradient takes the memory of one segment."""
+    """Only the flow, (T, ..., N): what calibration needs."""
     p, weather = model.prepare(parameters, forcing)
-    state, parts = model.start(p), []
-    for at in range(0, len(weather[0]), SEGMENT):
-        segment = tuple(column[at : at + SEGMENT] for column in weather)
-        if torch.is_grad_enabled():
-            state, runoff = checkpoint(_runoff, model, p, state, segment, use_reentrant=False)
-        else:
-            state, runoff = _runoff(model, p, state, segment)
-        parts.append(runoff)
-    return convolve(torch.cat(parts), model.hydrograph(p))
-
-
-def _runoff(
-    model: ProcessModel, p: Parameters, state: State, weather: tuple[Tensor, ...]
-) -> tuple[State, Tensor]:
-    days = []
+    state, days = model.start(p), []
     for day in zip(*weather, strict=True):
         state, water = model.step(p, state, *day)
         days.append(water.runoff)
-    return state, torch.stack(days)
+    return convolve(torch.stack(days), model.hydrograph(p))
 
 
 def convolve(runoff: Tensor, shares: Tensor) -> Tensor:
