@@ -67,7 +67,8 @@ def by_gradient(
     shape = (len(model.bounds), starts, observed.shape[1])
     share = 0.05 + 0.9 * torch.rand(shape, generator=generator, dtype=observed.dtype)
     parts = []
-    for basins in torch.arange(observed.shape[1]).split(BASINS):
+    for first in range(0, observed.shape[1], BASINS):
+        basins = slice(first, first + BASINS)
         own = Forcing(*(column if column.shape[1] == 1 else column[:, basins] for column in forcing))
         parts.append(_climb(model, own, observed[:, basins], share[..., basins], updates, rate))
     best, nse = (torch.cat(part, -1) for part in zip(*parts, strict=True))
