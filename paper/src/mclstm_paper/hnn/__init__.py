@@ -1,0 +1,1 @@
+"""Hamiltonian neural networks against MC-LSTM, on a pendulum without friction."""

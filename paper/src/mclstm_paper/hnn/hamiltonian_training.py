@@ -1,0 +1,66 @@
+"""A job of the Hamiltonian network: it learns the derivatives of one series, and its motion is integrated."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mclstm.errors import Interrupted
+from mclstm.jobs.job import Result, Work
+from mclstm.jobs.monitor import JobMonitor
+from mclstm_paper.hnn.network import Hamiltonian, integrate
+from mclstm_paper.hnn.task import PENDULUM, SETTINGS, Samples, samples, some_observed
+from mclstm_paper.pendulum.motion import Floats, Motion, energies
+from mclstm_paper.pendulum.predictions import save_predictions, scores
+from mclstm_paper.pendulum.task import Setting
+
+__all__ = ["HAMILTONIAN", "STEPS", "learn_field", "predicted_energies"]
+
+STEPS = 2_001  # updates with all samples, as in the authors' code
+RATE, DECAY = 1e-3, 1e-4
+
+
+def learn(folder: Path, monitor: JobMonitor, goal: int, *, model: str, seeds: list[int]) -> Result:
+    """Learn each series with a network of its own; the errors are those of the integrated motion."""
+    predictions = []
+    for number in seeds:
+        setting = SETTINGS[number]
+        network = learn_field(samples(setting, seed=40_000 + number), goal, seed=number, monitor=monitor)
+        predictions.append(predicted_energies(network, setting))
+    save_predictions(folder, predictions)
+    return scores(predictions, [one.series for one in some_observed(seeds)])
+
+
+def learn_field(data: Samples, updates: int, seed: int, monitor: JobMonitor) -> Hamiltonian:
+    """A network whose field has been fitted to derivatives, by Adam on all samples at once."""
+    network = Hamiltonian(seed)
+    optimiser = torch.optim.Adam(network.parameters(), lr=RATE, weight_decay=DECAY)
+    state, change = (torch.from_numpy(value).float() for value in data)
+    for update in range(updates):
+        if (signum := monitor.stopped()) is not None:
+            raise Interrupted(signum, "Stopped; this series begins again.")
+        loss = field_error(network, state, change)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        monitor.show(update + 1, updates)
+    return network
+
+
+def field_error(
+    network: Hamiltonian,
+    state: Tensor,  # (B, 2)
+    change: Tensor,  # (B, 2)
+) -> Tensor:
+    """Mean squared error of the derivatives."""
+    return (network.field(state) - change).square().mean()
+
+
+def predicted_energies(network: Hamiltonian, setting: Setting) -> Floats:
+    """Kinetic and potential energy of the learned motion from the exact first state: (N, 2) J."""
+    q, p = integrate(network, (setting.amplitude, 0.0)).T
+    return energies(PENDULUM, Motion(np.asarray(q), p / PENDULUM.mass))
+
+
+HAMILTONIAN = Work("hamiltonian", learn)

@@ -1,0 +1,1 @@
+"""The damped pendulum: its energies, predicted from the first of them."""
