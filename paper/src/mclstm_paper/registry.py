@@ -15,6 +15,8 @@ EXPERIMENTS: dict[str, str] = {
     "static-arithmetic": "mclstm_paper.static_arithmetic.experiment",
     "mnist-sum": "mclstm_paper.mnist_sum.experiment",
     "traffic": "mclstm_paper.traffic.experiment",
+    "pendulum": "mclstm_paper.pendulum.experiment",
+    "hnn": "mclstm_paper.hnn.experiment",
     "hydrology": "mclstm_paper.hydrology.experiment",
     "hydrology-variants": "mclstm_paper.hydrology.variants",
     "hydrology-ablation": "mclstm_paper.hydrology.ablation",

@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mclstm.jobs.job import Result
 from mclstm_paper.results import Row, interval_row
 from mclstm_paper.statistics import Interval
 
-__all__ = ["failure_rows", "find", "joined_results", "numbers", "quartiles"]
+__all__ = ["failure_rows", "find", "joined_results", "numbers", "paired", "quartiles"]
+
+
+Errors = NDArray[np.float64]
 
 
 def joined_results(results: Sequence[Result]) -> Result:
@@ -64,3 +68,25 @@ def find(rows: Sequence[Row], model: str, setting: str, metric: str) -> Row | No
     """The row of a model, setting and metric, None if there is none."""
     wanted = (model, setting, metric)
     return next((r for r in rows if (r["model"], r["setting"], r["metric"]) == wanted), None)
+
+
+def paired(first: Row, second: Row) -> tuple[Errors, Errors]:
+    """The values of two rows for the seeds that both have and of which neither is missing, (N,) each.
+
+    Rows without seeds are paired by position.
+
+    >>> one, two = {"seeds": [3, 5], "values": [1.0, 2.0]}, {"seeds": [5, 9], "values": [4.0, 8.0]}
+    >>> paired(one, two)
+    (array([2.]), array([4.]))
+    """
+    one, two = by_seed(first), by_seed(second)
+    shared = [seed for seed in one if seed in two]
+    a, b = (np.array([values[seed] for seed in shared], dtype=np.float64) for values in (one, two))
+    both = np.isfinite(a) & np.isfinite(b)
+    return a[both], b[both]
+
+
+def by_seed(row: Row) -> dict[int, float | None]:
+    """The values of a row by seed; None and NaN are of runs that failed."""
+    values = row["values"]
+    return dict(zip(row.get("seeds") or range(len(values)), values, strict=True))

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import stats
 
 from mclstm_paper.addition.experiment import error_rows
-from mclstm_paper.addition.seed_pairs import forms_table, paired
+from mclstm_paper.addition.seed_pairs import forms_table
+from mclstm_paper.seed_rows import paired
 
 
 def rows() -> list[dict[str, object]]:

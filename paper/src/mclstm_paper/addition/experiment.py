@@ -13,7 +13,6 @@ from mclstm_paper.addition.cell_readings import draw_cells
 from mclstm_paper.addition.models import MODELS, VARIANTS
 from mclstm_paper.addition.page import BLOCKS, SUMMARY, error_tables
 from mclstm_paper.addition.printed import FAILED, PRINTED
-from mclstm_paper.addition.seed_pairs import paired
 from mclstm_paper.addition.switches import SWITCHES
 from mclstm_paper.addition.task import REGIMES, SPLITS, addition, constant, exact
 from mclstm_paper.addition.training import BATCH, LEARN, regimes_with
@@ -21,7 +20,7 @@ from mclstm_paper.earlier_results import restored_errors
 from mclstm_paper.experiment import Drawing, Experiment
 from mclstm_paper.options import Options, Plan, chosen_models, other_rate, rate_folder, scale, seed_blocks
 from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, interval_row
-from mclstm_paper.seed_rows import failure_rows, find, joined_results, numbers
+from mclstm_paper.seed_rows import failure_rows, find, joined_results, numbers, paired
 from mclstm_paper.statistics import Interval, mean_interval, welch_test
 
 __all__ = ["EXPERIMENT"]

@@ -5,38 +5,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from mclstm.evaluation.comparison import wilcoxon_test
 from mclstm.report.markdown import markdown
 from mclstm_paper.results import Row
+from mclstm_paper.seed_rows import paired
 
-__all__ = ["forms_table", "paired"]
+__all__ = ["forms_table"]
 
 USUAL = "mclstm"
-Errors = NDArray[np.float64]
-
-
-def paired(first: Row, second: Row) -> tuple[Errors, Errors]:
-    """The values of two rows for the seeds that both have and of which neither is missing, (N,) each.
-
-    Rows without seeds are paired by position.
-
-    >>> one, two = {"seeds": [3, 5], "values": [1.0, 2.0]}, {"seeds": [5, 9], "values": [4.0, 8.0]}
-    >>> paired(one, two)
-    (array([2.]), array([4.]))
-    """
-    one, two = by_seed(first), by_seed(second)
-    shared = [seed for seed in one if seed in two]
-    a, b = (np.array([values[seed] for seed in shared], dtype=np.float64) for values in (one, two))
-    both = np.isfinite(a) & np.isfinite(b)
-    return a[both], b[both]
-
-
-def by_seed(row: Row) -> dict[int, float | None]:
-    """The values of a row by seed; None and NaN are of runs that failed."""
-    values = row["values"]
-    return dict(zip(row.get("seeds") or range(len(values)), values, strict=True))
 
 
 def forms_table(rows: Sequence[Row]) -> str:

@@ -10,14 +10,14 @@ from mclstm.errors import Interrupted
 from mclstm.jobs.job import Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.hnn.network import Hamiltonian, integrate
-from mclstm_paper.hnn.task import PENDULUM, SETTINGS, Samples, samples, some_observed
+from mclstm_paper.hnn.task import DAMPED, PENDULUM, SETTINGS, Samples, damped_samples, samples, some_observed
 from mclstm_paper.pendulum.motion import Floats, Motion, energies
 from mclstm_paper.pendulum.predictions import save_predictions, scores
 from mclstm_paper.pendulum.task import Setting
 
-__all__ = ["HAMILTONIAN", "STEPS", "learn_field", "predicted_energies"]
+__all__ = ["DAMPED_FIELD", "HAMILTONIAN", "UPDATES", "learn_field", "predicted_energies"]
 
-STEPS = 2_001  # updates with all samples, as in the authors' code
+UPDATES = 2_001  # each with all samples, as in the authors' code
 RATE, DECAY = 1e-3, 1e-4
 
 
@@ -30,6 +30,13 @@ def learn(folder: Path, monitor: JobMonitor, goal: int, *, model: str, seeds: li
         predictions.append(predicted_energies(network, setting))
     save_predictions(folder, predictions)
     return scores(predictions, [one.series for one in some_observed(seeds)])
+
+
+def learn_damped(folder: Path, monitor: JobMonitor, goal: int, *, model: str, seeds: list[int]) -> Result:
+    """Learn a pendulum with friction, for the figure of what a Hamiltonian network makes of it."""
+    network = learn_field(damped_samples(), goal, seed=0, monitor=monitor)
+    save_predictions(folder, [predicted_energies(network, DAMPED)])
+    return {}
 
 
 def learn_field(data: Samples, updates: int, seed: int, monitor: JobMonitor) -> Hamiltonian:
@@ -64,3 +71,4 @@ def predicted_energies(network: Hamiltonian, setting: Setting) -> Floats:
 
 
 HAMILTONIAN = Work("hamiltonian", learn)
+DAMPED_FIELD = Work("hamiltonian-friction", learn_damped)

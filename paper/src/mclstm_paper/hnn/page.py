@@ -1,0 +1,32 @@
+"""The blocks of the page about Hamiltonian networks, and its lines of the README's table."""
+
+import pandas as pd
+
+from mclstm.report.markdown import markdown
+from mclstm_paper.experiment import Block, Line, two_digits
+from mclstm_paper.hnn.printed import PRINTED, TARGETS, WINS
+from mclstm_paper.pendulum.page import figure_links, targets_table
+from mclstm_paper.statistics import binomial_test
+
+__all__ = ["BLOCKS", "SUMMARY"]
+
+NAME = "hnn"
+
+
+def paper_table() -> str:
+    """The paper's numbers, and its test."""
+    table = {"model": list(PRINTED), "mean": [f"{value:.1e}" for value in PRINTED.values()]}
+    wins, series = WINS
+    test = f"mclstm is better on {wins} of {series} series: p = {binomial_test(*WINS).p:.2f}, binomial test."
+    return f"{markdown(pd.DataFrame(table))}\n\n{test}"
+
+
+BLOCKS: dict[str, Block] = {
+    "hnn-paper": lambda root: paper_table(),
+    "hnn-targets": lambda root: targets_table(root, NAME, TARGETS),
+    "hnn-figures": lambda root: figure_links(root, NAME, ("energies", "friction")),
+}
+SUMMARY = tuple(
+    Line(f"pendulum without friction, 24 series: error of {model}", "all", model, "mse", two_digits)
+    for model in ("mclstm", "hnn", "mclstm-invariant", "half-total", "damped-cosine")
+)

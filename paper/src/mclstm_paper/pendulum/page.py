@@ -1,0 +1,115 @@
+"""Tables of the pendulum, the blocks of its page, and its lines of the README's table."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from mclstm.report.markdown import NOTHING, markdown
+from mclstm_paper.experiment import Block, Line, two_digits
+from mclstm_paper.number_format import known, updates
+from mclstm_paper.pages.sections import missing, read
+from mclstm_paper.pendulum.error_rows import PARTS
+from mclstm_paper.pendulum.printed import DEVIATION, PRINTED, TARGETS, Target
+from mclstm_paper.protocols import PROTOCOLS
+from mclstm_paper.results import Row
+from mclstm_paper.seed_rows import find
+
+__all__ = ["BLOCKS", "SUMMARY", "error_tables", "figure_links", "targets_table"]
+
+NAME = "pendulum"
+FIGURES = ("energies", "redistribution")
+Cells = Mapping[tuple[str, str, str], Row]
+
+
+def error_tables(rows: Sequence[Row]) -> str:
+    """Errors over all sets, then by training length and without friction, as mean and median."""
+    cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
+    models = list(dict.fromkeys(r["model"] for r in rows))
+    parts = [part for part in PARTS if any(r["setting"] == part for r in rows)]
+    by_part = {"mean, median": models} | {
+        part: [mean_and_median(cells.get((model, part, "mse"))) for model in models] for part in parts[1:]
+    }
+    return f"{whole_table(cells, models)}\n\n{markdown(pd.DataFrame(by_part))}"
+
+
+def whole_table(cells: Cells, models: Sequence[str]) -> str:
+    """One line for each model: its errors over all sets, and what its predicted total does."""
+    lines = [whole_line(cells, model) for model in models]
+    return markdown(pd.DataFrame(lines))
+
+
+def whole_line(cells: Cells, model: str) -> dict[str, str]:
+    error = known(cells.get((model, "all", "mse")))
+    if error is None:
+        return {"model": model}
+    rise, least = (cells[model, "all", metric]["value"] for metric in ("rise", "least"))
+    trained = error.get("trained")
+    return {
+        "model": model,
+        "mean": f"{error['value']:.2g}",
+        "95 %": f"{error['low']:.2g} to {error['high']:.2g}" if error["n"] > 1 else NOTHING,
+        "deviation": f"{error['sd']:.2g}",
+        "median": f"{error['median']:.2g}",
+        "largest rise of the total (J)": f"{rise:.1g}",
+        "lowest energy (J)": f"{least:.1g}",
+        "sets × updates": f"{error['n']} × {updates(trained)}" if trained else NOTHING,
+        "scorings": str(error["scorings"]) if trained else NOTHING,
+    }
+
+
+def mean_and_median(row: Row | None) -> str:
+    row = known(row)
+    return NOTHING if row is None else f"{row['value']:.2g}, {row['median']:.2g}"
+
+
+def paper_table() -> str:
+    """The paper's numbers."""
+    table = {
+        "model": list(PRINTED),
+        "mean": [f"{value:g}" for value in PRINTED.values()],
+        "deviation": [f"{DEVIATION[model]:g}" for model in PRINTED],
+    }
+    return markdown(pd.DataFrame(table))
+
+
+def targets_table(root: Path, name: str, targets: Sequence[Target]) -> str:
+    """What we set out to reach, and what we measured."""
+    lines = []
+    for target in targets:
+        content = read(root, f"{name}/{target.protocol}.json")
+        row = known(find(content["rows"] if content else [], target.model, target.setting, "mse"))
+        measured = None if row is None else row["value" if target.statistic == "mean" else "median"]
+        lines.append(
+            {
+                "model": target.model,
+                "protocol": target.protocol,
+                "number": target.statistic,
+                "target": f"{target.limit:g}",
+                "measured": NOTHING if measured is None else f"{measured:.2g}",
+                "reached": NOTHING if measured is None else "yes" if measured <= target.limit else "no",
+            }
+        )
+    return markdown(pd.DataFrame(lines))
+
+
+def figure_links(root: Path, name: str, figures: Sequence[str]) -> str:
+    """The figures of the runs, under each protocol that has them."""
+    links = [
+        f"![{figure}, {protocol}](../results/{name}/{protocol}-{figure}.svg)"
+        for protocol in PROTOCOLS
+        for figure in figures
+        if (root / "results" / name / f"{protocol}-{figure}.svg").exists()
+    ]
+    return "\n\n".join(links) or missing(name, "stated")
+
+
+BLOCKS: dict[str, Block] = {
+    "pendulum-paper": lambda root: paper_table(),
+    "pendulum-targets": lambda root: targets_table(root, NAME, TARGETS),
+    "pendulum-figures": lambda root: figure_links(root, NAME, FIGURES),
+}
+SUMMARY = tuple(
+    Line(f"pendulum, 120 data sets: error of {model}", "all", model, "mse", two_digits)
+    for model in ("mclstm", "lstm", "mclstm-invariant", "mclstm-clock", "half-total", "damped-cosine")
+)
