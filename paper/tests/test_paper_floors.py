@@ -8,7 +8,9 @@ import pytest
 import mclstm_paper
 
 SOURCE = Path(mclstm_paper.__file__).parent
-EXPERIMENTS = {"addition", "recurrent_arithmetic", "static_arithmetic", "mnist_sum", "hydrology"}
+EXPERIMENTS = {
+    "addition", "recurrent_arithmetic", "static_arithmetic", "mnist_sum", "pendulum", "hnn", "hydrology",
+}  # fmt: skip
 FRAMEWORK = [
     path for name in ("seeds", "baselines", "kernels") for path in sorted((SOURCE / name).rglob("*.py"))
 ]

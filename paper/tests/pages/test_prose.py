@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from mclstm.evaluation.comparison import wilcoxon_test
-from mclstm_paper.seed_rows import paired
 from mclstm_paper.bench.ratios import find, ratio
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
+from mclstm_paper.seed_rows import paired
 from mclstm_paper.statistics import proportion_test
 
 ROOT = Path(__file__).parents[3]
