@@ -104,10 +104,25 @@ def figure_links(root: Path, name: str, figures: Sequence[str]) -> str:
     return "\n\n".join(links) or missing(name, "stated")
 
 
+def trials_table(root: Path) -> str:
+    """The recipes that were tried on other data sets, in their order."""
+    content = read(root, f"{NAME}/trials.json")
+    if content is None:
+        return "Nothing was tried."
+    lines = [
+        {name: str(one[name]) for name in ("model", "protocol", "seed")}
+        | {"changes": ", ".join(f"{key} {value}" for key, value in one["changes"].items()) or "none"}
+        | {name: f"{one[name]:.2g}" for name in ("mean", "median", "no friction")}
+        for one in content["trials"]
+    ]
+    return markdown(pd.DataFrame(lines))
+
+
 BLOCKS: dict[str, Block] = {
     "pendulum-paper": lambda root: paper_table(),
     "pendulum-targets": lambda root: targets_table(root, NAME, TARGETS),
     "pendulum-figures": lambda root: figure_links(root, NAME, FIGURES),
+    "pendulum-trials": trials_table,
 }
 SUMMARY = tuple(
     Line(f"pendulum, 120 data sets: error of {model}", "all", model, "mse", two_digits)

@@ -15,14 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from mclstm.jobs.job import alone
 from mclstm.jobs.monitor import JobMonitor
-from mclstm.report.markdown import markdown
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import commit
-from mclstm_paper.pages.sections import read
 from mclstm_paper.pendulum.error_rows import set_rows
 from mclstm_paper.pendulum.recipes import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.task import TUNING, some_series
@@ -30,7 +26,7 @@ from mclstm_paper.pendulum.training import learn_sets
 from mclstm_paper.protocols import PROTOCOLS, Protocol
 from mclstm_paper.results import read_results
 
-__all__ = ["main", "trial", "trials_table"]
+__all__ = ["main", "trial"]
 
 Changes = dict[str, Any]  # fields of a recipe with other values
 
@@ -69,21 +65,6 @@ def add(path: Path, record: dict[str, Any]) -> None:
     with alone(path.parent):
         trials = (read_results(path) or {"trials": []})["trials"]
         write_text_atomic(path, json.dumps({"trials": [*trials, record]}, indent=1) + "\n")
-
-
-def trials_table(root: Path) -> str:
-    """What was tried, in its order."""
-    content = read(root, "pendulum/trials.json")
-    if content is None:
-        return "Nothing was tried."
-    columns = ("model", "protocol", "sets", "seed")
-    lines = [
-        {name: str(one[name]) for name in columns}
-        | {"changes": ", ".join(f"{key} {value}" for key, value in one["changes"].items()) or "none"}
-        | {name: f"{one[name]:.2g}" for name in ("mean", "median", "no friction")}
-        for one in content["trials"]
-    ]
-    return markdown(pd.DataFrame(lines))
 
 
 def change(text: str) -> tuple[str, Any]:
