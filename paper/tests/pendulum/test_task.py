@@ -1,8 +1,11 @@
 """The data sets: as many as the paper has, none of them used for tuning, and what is scored."""
 
 import numpy as np
+import pytest
 
-from mclstm_paper.pendulum.task import SETTINGS, TUNING, errors, series, some_series
+from mclstm.errors import ConfigError
+from mclstm_paper.options import Options
+from mclstm_paper.pendulum.task import SETTINGS, TUNING, chosen_sets, errors, series, some_series
 
 
 def test_the_settings_are_the_papers_and_those_of_tuning_are_others() -> None:
@@ -38,3 +41,9 @@ def test_scored_are_the_500_steps_after_the_training_part() -> None:
     assert np.isclose(errors([prediction], [one])[0], 0.125)
     noise = one.observed - one.exact
     assert np.isclose(errors([one.exact], [one], noisy=True)[0], np.mean(noise[100:600] ** 2))
+
+
+def test_sets_that_do_not_exist_are_refused() -> None:
+    assert chosen_sets(Options(profile="paper"), "pendulum", quick=10) == list(range(120))
+    with pytest.raises(ConfigError, match="pendulum has 120 data sets, numbered from 0"):
+        chosen_sets(Options(seeds=2, first_seed=119), "pendulum", quick=10)

@@ -16,6 +16,7 @@ from mclstm_paper.pendulum.error_rows import below, floor_rows, model_rows, reac
 from mclstm_paper.pendulum.floors import FLOORS
 from mclstm_paper.pendulum.page import error_tables
 from mclstm_paper.pendulum.recipes import MASS_MODELS
+from mclstm_paper.pendulum.task import chosen_sets
 from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim
 from mclstm_paper.seed_rows import find, paired
 from mclstm_paper.statistics import binomial_test
@@ -27,16 +28,11 @@ MODELS = ("mclstm", HNN, *(model for model in MASS_MODELS if model != "mclstm"))
 QUICK_SERIES, QUICK_SHARE = 2, 0.2  # series, the first of which has no noise, and the share of the updates
 
 
-def series_count(options: Options) -> int:
-    """How many of the series are asked for: `--seeds` counts series."""
-    return options.seeds or (QUICK_SERIES if options.profile == "quick" else len(SETTINGS))
-
-
 def jobs(plan: Plan) -> list[Job]:
     """One job for all series of an MC-LSTM; one for each of the Hamiltonian network, and one of friction."""
     options = plan.options
     share = QUICK_SHARE if options.profile == "quick" else 1.0
-    every = list(range(options.first_seed, options.first_seed + series_count(options)))
+    every = chosen_sets(options, NAME, QUICK_SERIES, SETTINGS)
     planned = []
     for model in chosen_models(NAME, MODELS, (), options):
         if model == HNN:
@@ -68,8 +64,8 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
 
 def trivial(options: Options) -> list[Row]:
     """The floors, on the same series."""
-    sets = [one.series for one in some_observed(range(series_count(options)))]
-    return floor_rows(FLOORS, sets, SETTINGS)
+    numbers = chosen_sets(options, NAME, QUICK_SERIES, SETTINGS)
+    return floor_rows(FLOORS, [one.series for one in some_observed(numbers)], numbers, SETTINGS)
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:

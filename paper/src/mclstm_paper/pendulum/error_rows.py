@@ -81,13 +81,16 @@ def model_rows(
 
 
 def floor_rows(
-    floors: Mapping[str, Callable[[Series], Any]], sets: Sequence[Series], settings: Sequence[Setting]
+    floors: Mapping[str, Callable[[Series], Any]],
+    sets: Sequence[Series],
+    seeds: Sequence[int],  # the numbers of the sets
+    settings: Sequence[Setting],  # of all sets
 ) -> list[Row]:
-    """The rows of predictions that nobody trains; sets are the first of the settings."""
+    """The rows of predictions that nobody trains."""
     rows = []
     for name, predict in floors.items():
         outcome = scores([predict(one) for one in sets], sets)
-        rows += set_rows(name, outcome, list(range(len(sets))), settings, trained=0)
+        rows += set_rows(name, outcome, seeds, settings, trained=0)
     return rows
 
 

@@ -12,7 +12,7 @@ from mclstm_paper.pendulum.page import BLOCKS, SUMMARY, error_tables
 from mclstm_paper.pendulum.printed import PRINTED
 from mclstm_paper.pendulum.recipes import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.switches import SWITCHES
-from mclstm_paper.pendulum.task import SETTINGS, some_series
+from mclstm_paper.pendulum.task import SETTINGS, chosen_sets, some_series
 from mclstm_paper.pendulum.training import LEARN
 from mclstm_paper.results import Claim, Row
 
@@ -25,19 +25,15 @@ PORTIONS = {"mclstm": 60, "mclstm-invariant": 20, "mclstm-clock": 60, LSTM: 5}
 QUICK_SETS, QUICK_SHARE = 10, 0.2  # sets, which have 100 steps each, and the share of a recipe's updates
 
 
-def set_count(options: Options) -> int:
-    """How many of the data sets are asked for: `--seeds` counts sets."""
-    return options.seeds or (QUICK_SETS if options.profile == "quick" else len(SETTINGS))
-
-
 def jobs(plan: Plan) -> list[Job]:
     """One job for every model and portion of the data sets."""
     options = plan.options
     share = QUICK_SHARE if options.profile == "quick" else 1.0
+    sets = chosen_sets(options, NAME, QUICK_SETS)
     every = []
     for model in chosen_models(NAME, MODELS, (), options):
         settings = recipe(model, options.protocol)
-        portions = seed_blocks(Plan(options._replace(block=PORTIONS[model])), set_count(options))
+        portions = seed_blocks(Plan(options._replace(block=PORTIONS[model])), len(sets))
         every += [
             Job(
                 f"{model}/sets-{portion[0]}-{portion[-1]}",
@@ -62,7 +58,8 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
 
 def trivial(options: Options) -> list[Row]:
     """The floors, on the same sets."""
-    return floor_rows(FLOORS, some_series(range(set_count(options))), SETTINGS)
+    numbers = chosen_sets(options, NAME, QUICK_SETS)
+    return floor_rows(FLOORS, some_series(numbers), numbers, SETTINGS)
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:

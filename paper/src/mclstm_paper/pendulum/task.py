@@ -6,9 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mclstm.errors import ConfigError
+from mclstm_paper.options import Options
 from mclstm_paper.pendulum.motion import POINTS, Floats, Pendulum, analytic, energies
 
-__all__ = ["SCORED", "SETTINGS", "TUNING", "Series", "Setting", "errors", "series", "some_series"]
+__all__ = [
+    "SCORED",
+    "SETTINGS",
+    "TUNING",
+    "Series",
+    "Setting",
+    "chosen_sets",
+    "errors",
+    "series",
+    "some_series",
+]
 
 SCORED = 500  # steps after the training part
 
@@ -62,6 +74,22 @@ def some_series(numbers: Sequence[int], settings: Sequence[Setting] = SETTINGS) 
     """
     first = 0 if settings is SETTINGS else 10_000  # tuning never sees noise of the paper's sets
     return [series(settings[number], first + number) for number in numbers]
+
+
+def chosen_sets(options: Options, name: str, quick: int, every: Sequence[Setting] = SETTINGS) -> list[int]:
+    """The numbers of the sets a user asks for: `--seeds` counts sets, by default all, or the first few.
+
+    >>> chosen_sets(Options(seeds=2, first_seed=7), "pendulum", quick=10)
+    [7, 8]
+    """
+    first = options.first_seed
+    count = options.seeds or (quick if options.profile == "quick" else len(every))
+    if first + count > len(every):
+        raise ConfigError(
+            f"{name} has {len(every)} data sets, numbered from 0; there is none with the number "
+            f"{first + count - 1}. Choose fewer with --seeds and --first-seed."
+        )
+    return list(range(first, first + count))
 
 
 def errors(predictions: Sequence[Floats], sets: Sequence[Series], *, noisy: bool = False) -> list[float]:
