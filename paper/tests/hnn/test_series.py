@@ -6,7 +6,6 @@ from mclstm_paper.hnn.task import (
     DAMPED,
     PENDULUM,
     SETTINGS,
-    TUNING,
     damped_samples,
     samples,
     some_observed,
@@ -14,9 +13,8 @@ from mclstm_paper.hnn.task import (
 from mclstm_paper.pendulum.motion import DT
 
 
-def test_there_are_24_series_and_tuning_has_others() -> None:
+def test_there_are_24_series() -> None:
     assert len(set(SETTINGS)) == 24
-    assert not {(s.amplitude, s.steps) for s in SETTINGS} & {(s.amplitude, s.steps) for s in TUNING}
 
 
 def test_the_total_is_conserved() -> None:

@@ -29,7 +29,7 @@ def test_the_plain_ones() -> None:
 def test_the_damped_cosine_finds_frequency_and_decay(frequency: float, decay: float) -> None:
     one = damped(frequency, decay)
     assert fitted_frequency(one.observed[:100]) == pytest.approx(frequency, abs=1e-6)
-    assert errors([FLOORS["damped-cosine"](one)], [one])[0] < 1e-10
+    assert errors([FLOORS["damped-cosine"](one)], [one])[0] < 1e-8  # a decay of 0 is at the bound of the fit
 
 
 def test_a_damped_cosine_is_all_there_is_to_these_data_sets() -> None:

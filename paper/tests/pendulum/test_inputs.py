@@ -51,7 +51,7 @@ def test_what_is_seen() -> None:
     assert clock.shape == (3, 1_000, 2)
     assert torch.allclose(clock.square().sum(dim=-1), torch.ones(3, 1_000))
     # Twice the pendulum's frequency, as far as noise lets one see it.
-    angle = np.arctan2(clock[2, 1, 1], clock[2, 1, 0])
+    angle = float(torch.atan2(clock[2, 1, 1], clock[2, 1, 0]))
     setting = SETS[2].setting
     assert angle == pytest.approx(2 * 0.025 * np.sqrt(9.81 / setting.length), abs=1e-3)
 

@@ -14,7 +14,6 @@ __all__ = [
     "DAMPED",
     "PENDULUM",
     "SETTINGS",
-    "TUNING",
     "Observed",
     "Samples",
     "damped_samples",
@@ -26,11 +25,6 @@ PENDULUM = Pendulum(length=1.0, mass=0.5, gravity=6.0)
 SETTINGS = [
     Setting(amplitude, PENDULUM.length, steps, noise, friction=0.0)
     for amplitude, steps, noise in product((0.2, 0.3, 0.4, 1.0), (100, 200, 400), (0.0, 0.01))
-]
-# Recipes are chosen on these.
-TUNING = [
-    Setting(amplitude, PENDULUM.length, steps, noise, friction=0.0)
-    for amplitude, steps, noise in product((0.25, 0.7), (120, 360), (0.0, 0.008))
 ]
 COPIES = 25  # of each series, with noise of their own: half of the authors' 50, the other half is not learned
 # The paper's figure of a Hamiltonian network under friction.
@@ -51,14 +45,13 @@ class Samples(NamedTuple):
     change: Floats  # (B, 2) dq/dt and dp/dt
 
 
-def some_observed(numbers: Sequence[int], settings: Sequence[Setting] = SETTINGS) -> list[Observed]:
-    """The series of these numbers.
+def some_observed(numbers: Sequence[int]) -> list[Observed]:
+    """The series of these numbers, each with noise of its own.
 
     >>> [one.series.setting.amplitude for one in some_observed([0, 23])]
     [0.2, 1.0]
     """
-    first = 20_000 if settings is SETTINGS else 30_000
-    return [observed(settings[number], first + number) for number in numbers]
+    return [observed(SETTINGS[number], seed=20_000 + number) for number in numbers]
 
 
 def observed(setting: Setting, seed: int) -> Observed:

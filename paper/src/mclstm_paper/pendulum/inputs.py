@@ -56,14 +56,14 @@ def auxiliary(kind: Aux, sets: Sequence[Series], motion: Sequence[Floats] = ()) 
     motion: (N, 2) angle and velocity of each set, for "motion" only, which has the whole series in view
     """
     if kind == "sines":
-        seen = np.broadcast_to(sines(), (len(sets), POINTS, len(FREQUENCIES)))
+        seen = np.stack([sines()] * len(sets))
     elif kind == "clock":
         seen = np.stack([clock(one) for one in sets])
     elif kind == "motion":
         seen = np.stack([one / np.abs(one).max(axis=0) for one in motion])
     else:
         seen = np.empty((len(sets), POINTS, 0))
-    return torch.from_numpy(np.ascontiguousarray(seen)).float()
+    return torch.from_numpy(seen).float()
 
 
 def sines() -> Floats:
