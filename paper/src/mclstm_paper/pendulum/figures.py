@@ -17,7 +17,7 @@ __all__ = ["draw_forecasts", "energies_figure", "kept", "redistribution_figure"]
 
 KINETIC, POTENTIAL = COLOURS["simulated"], COLOURS["inflow"]
 # Sets of the figures: one with friction and noise, one without either.
-DAMPED, CLOSED = Setting(0.4, 0.75, 200, 0.01, 0.1), Setting(0.4, 1.0, 200, 0.0, 0.0)
+DAMPED, CLOSED = Setting(0.4, 1.0, 200, 0.01, 0.1), Setting(0.4, 1.0, 200, 0.0, 0.0)
 
 
 def draw_forecasts(plan: Plan, jobs: Sequence[Job], results: Mapping[str, Result]) -> Drawing:
