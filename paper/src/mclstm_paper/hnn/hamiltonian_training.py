@@ -49,7 +49,7 @@ def learn_field(data: Samples, updates: int, seed: int, monitor: JobMonitor) -> 
             raise Interrupted(signum, "Stopped; this series begins again.")
         loss = field_error(network, state, change)
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         monitor.show(update + 1, updates)
     return network

@@ -67,8 +67,8 @@ def basis(frequency: float, decay: float, steps: int) -> Floats:
 
 def linear_weights(observed: Floats, frequency: float, decay: float) -> Floats:
     """The amplitudes of the waves, (3, 2), that fit observed (T, 2) best."""
-    weights: Floats = np.linalg.lstsq(basis(frequency, decay, len(observed)), observed, rcond=None)[0]
-    return weights
+    weights = np.linalg.lstsq(basis(frequency, decay, len(observed)), observed, rcond=None)[0]
+    return weights.astype(np.float64)
 
 
 FLOORS: dict[str, Callable[[Series], Floats]] = {

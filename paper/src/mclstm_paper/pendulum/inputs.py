@@ -68,7 +68,8 @@ def auxiliary(kind: Aux, sets: Sequence[Series], motion: Sequence[Floats] = ()) 
 
 def sines() -> Floats:
     """Nine sine curves over the whole series: (N, 9)."""
-    return np.sin(np.linspace(0.0, np.pi, POINTS)[:, None] * np.array(FREQUENCIES))
+    curves: Floats = np.sin(np.linspace(0.0, np.pi, POINTS)[:, None] * np.array(FREQUENCIES))
+    return curves
 
 
 def clock(one: Series) -> Floats:

@@ -166,6 +166,6 @@ def transfers(problem: Autoregression, c: Tensor) -> Tensor:
     for a, cells in zip(problem.a.unbind(1), c[:, :-1].unbind(1), strict=True):
         seen, before = state_features(cells, before, problem.sight)
         logits = perceptron(torch.cat([a, seen], dim=-1), problem.layers, problem.activation)
-        R = normalise(logits.unflatten(-1, (CELLS, CELLS)), problem.norm, eye)
+        R = normalise(logits.view(*logits.shape[:-1], CELLS, CELLS), problem.norm, eye)
         moved.append(torch.stack([R[:, 0, 1, 0], R[:, 0, 0, 1]], dim=-1))
     return torch.stack(moved, dim=1)

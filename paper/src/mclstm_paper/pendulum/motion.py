@@ -10,7 +10,7 @@ __all__ = ["DT", "POINTS", "TIMES", "Floats", "Motion", "Pendulum", "analytic", 
 
 Floats = NDArray[np.float64]
 POINTS, DT = 1_000, 0.025  # points of a series, and seconds between two
-TIMES: Floats = DT * np.arange(POINTS)
+TIMES: Floats = DT * np.arange(POINTS, dtype=np.float64)
 
 
 class Pendulum(NamedTuple):
