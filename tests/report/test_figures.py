@@ -14,7 +14,7 @@ from mclstm.errors import DataError, StorageError
 from mclstm.report import run_figures as figures
 from mclstm.report.cells import cell_states
 from mclstm.report.flow_figures import scatter
-from mclstm.report.hydrograph import hydrograph
+from mclstm.report.hydrograph import hydrograph, outflow_layers
 from mclstm.report.run_figures import FIGURES, learning_curve, save_figures, telling_sites
 from mclstm.report.site_series import site_series
 from mclstm.report.style import render
@@ -203,6 +203,31 @@ def test_the_balance_shows_what_is_missing_and_what_scaling_added() -> None:
     legend = hydrograph(scaled, "A").axes[-1].get_legend()
     assert legend is not None
     assert "inflow as measured" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_the_balance_of_sequences_that_begin_anew_closes() -> None:
+    first, second = made(steps=20), made(steps=20, start="2000-01-10")
+    both = xr.concat([first.drop_vars("storage_before"), second.drop_vars("storage_before")], "time")
+    both["sequence"] = (("site", "time"), np.repeat([[0, 1]], 20, axis=1))
+    both["storage_before"] = first["storage_before"] + second["storage_before"]
+    axis = hydrograph(both, "A").axes[-1]
+    assert float(axis.texts[0].get_text().split()[2]) < 1e-14
+    stores = site_series(both, "A").stores
+    assert stores is not None
+    assert stores.before == pytest.approx(3.0)  # a unit in each of three cells
+    left = float(first["storage"].to_numpy()[0, -1].sum())
+    assert stores.emptied[20] == pytest.approx(left - 3.0)
+    assert np.count_nonzero(stores.emptied) == 1
+
+
+def test_many_outlets_share_the_layers_of_the_balance() -> None:
+    predictions = made(cells=9)
+    flows = predictions["storage"].to_numpy() / 9.0
+    stores = site_series(predictions, "A").stores
+    assert stores is not None
+    layers = outflow_layers(stores._replace(outflow=flows[0], outlets=[f"o{at}" for at in range(9)]))
+    assert [name for name, _ in layers] == ["o0", "o1", "o2", "o3", "o4", "4 others"]
+    np.testing.assert_allclose(np.sum([flow for _, flow in layers], axis=0), flows[0].sum(1))
 
 
 def test_learning_curves_of_short_and_partial_journals() -> None:

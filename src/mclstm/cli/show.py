@@ -38,8 +38,8 @@ def print_run(run: Path, results: "Evaluation | Tables", as_json: bool) -> None:
     sites, targets = len(rows), results.scores["target"].nunique() if "target" in results.scores else 1
     whose = "all targets, " if targets > 1 else ""
     print(f"{shown} ({whose}{'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
-    for title, scores in details(results).items():
-        print(f"\n{table(title, scores)}\n")
+    tables = [table(title, scores) for title, scores in details(results).items()]
+    print("".join(f"\n{text}\n" for text in tables), end="\n" if tables else "")
     if error is not None:
         print(f"mass balance: the largest error of a site is {error:.1e} of its mass")
     print(f"run {run}\nresults {results.folder}")

@@ -15,7 +15,7 @@ from mclstm.report.style import COLOURS, OUTLETS, axis_label, date_axis, legend_
 
 __all__ = ["hydrograph"]
 
-LAYERS = 6  # cells with a layer of their own; readers cannot tell more shades apart
+LAYERS = 6  # cells, or outlets, with a layer of their own; readers cannot tell more shades apart
 THIN = 0.4  # points; without an outline a bar narrower than a pixel fades away
 CROWDED = 6000  # points of an area beyond which it is an image inside the SVG
 
@@ -103,19 +103,20 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
     stores = series.stores
     assert stores is not None
     unknown = np.isnan(stores.entered)
-    available = stores.before + np.nancumsum(stores.entered)
-    gone = np.nancumsum(stores.outflow, axis=0)
-    stacked = [stores.storage.sum(1), *gone.T]
+    available = stores.before + np.nancumsum(stores.entered) - np.cumsum(stores.emptied)
+    layers = outflow_layers(stores)
+    stacked = [stores.storage.sum(1), *(np.nancumsum(flow) for _, flow in layers)]
     for values in (available, *stacked):
         values[unknown] = np.nan
-    colours = outlet_colours(stores.outlets)
+    outlets = [name for name, _ in layers]
     axis.stackplot(
-        series.days, stacked, labels=["in storage", *(f"left as {name}" for name in stores.outlets)],
-        colors=[COLOURS["storage"], *colours], linewidth=0, alpha=0.85,
+        series.days, stacked, labels=["in storage", *(f"left as {name}" for name in outlets)],
+        colors=[COLOURS["storage"], *outlet_colours(outlets)], linewidth=0, alpha=0.85,
     )  # fmt: skip
     # The stores are float32: a difference of rounding is not a scaling.
     scaled = not np.allclose(stores.entered, series.inflow, rtol=1e-5, equal_nan=True)
     name = f"initial storage + {'scaled inflow' if scaled else 'inflow'}"
+    name += " - what sequences left" if stores.emptied.any() else ""
     axis.plot(series.days, available, color=COLOURS["observed"], label=name)
     if scaled:
         # Only input scaling lets more or less enter than was measured.
@@ -124,7 +125,18 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
     axis.set_ylabel(axis_label("cumulative", series.amount_unit))
     axis.text(0.01, 0.95, residual_note(available, stacked), transform=axis.transAxes, va="top", fontsize=8)
     axis.set_ylim(bottom=0)
-    legend_above(axis)
+    legend_above(axis, columns=6 if len(outlets) <= 3 else 3)
+
+
+def outflow_layers(stores: Stores) -> list[tuple[str, Floats]]:
+    """Names and outflows (T,) of all outlets; of many, those of the largest and the sum of the others."""
+    flows = list(zip(stores.outlets, stores.outflow.T, strict=True))
+    if len(flows) <= LAYERS:
+        return flows
+    totals = np.nansum(stores.outflow, axis=0)
+    single = set(np.argsort(-totals, kind="stable")[: LAYERS - 1].tolist())
+    rest = [flow for at, (_, flow) in enumerate(flows) if at not in single]
+    return [*(flows[at] for at in sorted(single)), (f"{len(rest)} others", np.sum(rest, axis=0))]
 
 
 def outlet_colours(outlets: list[str]) -> list[str]:

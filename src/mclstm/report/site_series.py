@@ -23,6 +23,7 @@ class Stores(NamedTuple):
 
     before: float  # stored before the first step
     entered: Floats  # (T,)
+    emptied: Floats  # (T,) taken out of the stores before a step, where a sequence begins anew
     storage: Floats  # (T, K)
     outflow: Floats  # (T, outlets)
     outlets: list[str]
@@ -94,4 +95,26 @@ def stores_of(here: xr.Dataset) -> Stores:
     entered, storage, outflow = (np.asarray(here[n], np.float64) for n in ("entered", "storage", "outflow"))
     outlets = [str(name) for name in here["outlet"].to_numpy()]
     before, trash = float(here["storage_before"]), int(here["storage"].attrs["trash_cell"])  # -1 is none
-    return Stores(before, entered, storage, outflow, outlets, trash if trash >= 0 else None)
+    if "sequence" in here:
+        before, emptied = restarts(here["sequence"].to_numpy(), storage.sum(1), outflow.sum(1), entered)
+    else:
+        emptied = np.zeros_like(entered)
+    return Stores(before, entered, emptied, storage, outflow, outlets, trash if trash >= 0 else None)
+
+
+def restarts(
+    number: NDArray[np.int64], stored: Floats, gone: Floats, entered: Floats
+) -> tuple[float, Floats]:
+    """What was stored before the first sequence, and what was taken out before each later one, (T,).
+
+    number: of each step's sequence · stored: after each step · gone, entered: in each step; all (T,)
+
+    >>> restarts(np.array([0, 1]), np.array([4.0, 2.0]), np.array([1.0, 0.0]), np.array([5.0, 2.0]))
+    (0.0, array([0., 4.]))
+    """
+    steps = np.flatnonzero(np.isfinite(entered))
+    begun = (stored + gone - entered)[steps]
+    emptied = np.zeros_like(entered)
+    anew = np.flatnonzero(np.diff(number[steps])) + 1
+    emptied[steps[anew]] = stored[steps[anew - 1]] - begun[anew]
+    return float(begun[:1].sum()), emptied
