@@ -156,6 +156,19 @@ def test_keys_of_another_model_are_refused(path: Path) -> None:
     assert "model.stay: there is no such key" in refusal(path, "model={name: lstm, stay: 0.5}")
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("head: sum, head_gate: true", "has head_gate, which is a part of head: mcfc. Set head: mcfc."),
+        ("head: mcfc, head_gate: true, trash_budget: 0.1", "has trash_budget and head_gate"),
+        ("learned_from: 100", "has learned_from, the start of initial_state: learned."),
+        ("outlet: none", "outlet: needs 'gate' or 'constant'"),
+    ],
+)
+def test_forms_that_contradict_each_other(path: Path, model: str, message: str) -> None:
+    assert message in refusal(path, f"model={{name: mclstm, {model}}}")
+
+
 @pytest.mark.parametrize("override", ["hidden_size=0", "hidden_size=2.5", "forget_bias=101", "forget_bias=x"])
 def test_keys_of_the_lstm(path: Path, override: str) -> None:
     key = override.split("=")[0]

@@ -19,7 +19,7 @@ from mclstm.evaluation.ensemble import ensemble_mean, model_scores
 from mclstm.evaluation.prediction_dataset import NONNEGATIVE, nonnegative, read_flows
 from mclstm.evaluation.score_tables import score_table
 from mclstm.training.state import load_weights, save_weights
-from support.small_run import brook, brook_config
+from support.small_run import brook, brook_config, trained
 
 OBSERVED = [1.0, 0.0, 3.0, 0.0]  # mean 1, squared deviations 0 + 1 + 4 + 1 = 6
 
@@ -97,6 +97,15 @@ def test_a_run_is_scored_and_predicts_without_negative_flow(tmp_path: Path) -> N
     assert (pipeline.evaluate(kept, figures=False).predictions["simulated"] < 0).all()
     assert (read_flows(kept / "evaluation/test/predictions.nc")["simulated"] < 0).all()
     assert shared_by_members(load_config(kept / "config.yaml"))["evaluation"] == {"restart": None}
+
+
+def test_what_a_gated_head_holds_back_is_an_outlet_of_the_ledger(tmp_path: Path) -> None:
+    model = {"name": "mclstm", "hidden_size": 3, "head": "mcfc", "head_gate": True, "trash_cell": False}
+    model |= {"outlet": "constant", "state_norm": "none", "initial_state": "learned", "learned_from": 0.0}
+    found = pipeline.evaluate(trained(tmp_path, model, updates=2), figures=False)
+    assert found.predictions["outlet"].to_numpy().tolist() == ["flow", "held back"]
+    assert (found.balance["outflow held back"] > 0).all()
+    assert (found.balance["relative error"] < 1e-5).all()
 
 
 def test_runs_of_versions_without_the_setting(tmp_path: Path) -> None:
