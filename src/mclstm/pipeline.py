@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from mclstm.config import Config, dump_config
+from mclstm.config import Config, ConservingConfig, dump_config
 from mclstm.data.checks.unit_check import require_balance
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments
@@ -164,7 +164,7 @@ def _read(config: Config) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
     period = slice(*span(series, config.periods.train_pair, "train"))
     scaling = moments(seen_in_training(config, series, impute=False).isel(time=period))
-    if config.model.name == "mclstm" and config.model.head in ("sum", "mcfc"):
+    if isinstance(config.model, ConservingConfig) and config.model.head in ("sum", "mcfc"):
         require_balance(series)
     return config, series, scaling
 

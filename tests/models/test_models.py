@@ -32,7 +32,13 @@ def batch(steps: int = 12) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("lstm", {}), ("lstm", {"dropout": 0.5}), *(("mclstm", o) for o in OPTIONS.values())],
+    [
+        ("lstm", {}),
+        ("lstm", {"dropout": 0.5}),
+        *(("mclstm", o) for o in OPTIONS.values()),
+        ("hybrid", {}),
+        ("hybrid", {"input_scaling": True}),
+    ],
 )
 def test_two_halves_equal_one_whole(name: str, options: dict[str, Any]) -> None:
     model = MODELS[name](SIZES, SCALE, hidden_size=4, **options).eval()
@@ -57,6 +63,33 @@ def test_mass_that_entered_is_found_again(options: dict[str, Any]) -> None:
     assert model.conserving is ("input_scaling" not in options)
     if not options.get("input_scaling"):
         assert torch.equal(out.x, x)
+
+
+def test_the_hybrid_reads_mass_and_sends_all_of_it_through_the_conserving_layer() -> None:
+    model = MODELS["hybrid"](SIZES, SCALE, hidden_size=4, memory_size=6, memory_outputs=5, dropout=0.5)
+    x, a, static = batch()
+    scaled = (x - 2.0) / 3.0
+    read = torch.cat([scaled, torch.log1p(x), a, static.expand(12, 4, 3)], dim=-1)
+    heard = model.eval().memory.linear(model.memory.lstm(read)[0])
+    torch.testing.assert_close(model(x, a, static).h, model.layer(x, heard)[0])
+    out = model.train()(x, a, static)
+    assert model.conserving
+    torch.testing.assert_close(x.sum((0, 2)), out.h.sum((0, 2)) + out.c[-1].sum(-1))
+    assert model.layer.gates.aux_size == 5
+    assert model.layer.gates.static_size == 0
+
+
+def test_the_hybrid_has_the_size_of_the_recipe() -> None:
+    sizes = Sizes(mass=1, aux=4, static=27, targets=["flow"])
+    options = {"gates_see": ("aux", "state", "mass")}
+    model = MODELS["hybrid"](sizes, SCALE, hidden_size=16, **options)
+    assert sum(value.numel() for value in model.parameters()) == 41_824
+
+
+def test_the_memory_of_a_model_starts_with_an_open_forget_gate() -> None:
+    for name, options in (("mclstm", {"aux_memory": 5}), ("hybrid", {"memory_size": 5})):
+        lstm = MODELS[name](SIZES, SCALE, hidden_size=4, **options).memory.lstm
+        assert ((lstm.bias_ih_l0 + lstm.bias_hh_l0)[5:10] == 3).all()
 
 
 def test_evapotranspiration_is_penalised_until_it_closes() -> None:

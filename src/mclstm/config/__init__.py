@@ -9,6 +9,8 @@ from mclstm.config.load import check_training as check_training
 from mclstm.config.load import dump_config as dump_config
 from mclstm.config.load import json_schema as json_schema
 from mclstm.config.load import load_config as load_config
+from mclstm.config.model import ConservingConfig as ConservingConfig
+from mclstm.config.model import HybridConfig as HybridConfig
 from mclstm.config.model import LSTMConfig as LSTMConfig
 from mclstm.config.model import MCLSTMConfig as MCLSTMConfig
 from mclstm.config.training import EvaluationConfig as EvaluationConfig

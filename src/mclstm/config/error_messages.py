@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from mclstm.config.data import DataConfig, PeriodsConfig
 from mclstm.config.field_types import NAME, READER, READER_NAMES
-from mclstm.config.model import LSTMConfig, MCLSTMConfig
+from mclstm.config.model import HybridConfig, LSTMConfig, MCLSTMConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place
 from mclstm.config.training import EvaluationConfig, TrainingConfig
@@ -18,7 +18,7 @@ __all__ = ["explain", "nearest"]
 
 MOST_LINES = 5
 Classes = dict[str, type[BaseModel] | None]  # by section; "" is the whole
-MODELS: dict[str, type[BaseModel]] = {"mclstm": MCLSTMConfig, "lstm": LSTMConfig}
+MODELS: dict[str, type[BaseModel]] = {"mclstm": MCLSTMConfig, "hybrid": HybridConfig, "lstm": LSTMConfig}
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataConfig, "periods": PeriodsConfig, "training": TrainingConfig, "evaluation": EvaluationConfig,
     "sequences": SequencesConfig,

@@ -14,20 +14,21 @@ from pydantic import (
 from mclstm.config.field_types import EXPONENT, NAME, RULES, without_doubles
 from mclstm.config.rhythm import Duration
 
-__all__ = ["LSTMConfig", "MCLSTMConfig", "ModelConfig"]
+__all__ = ["ConservingConfig", "HybridConfig", "LSTMConfig", "MCLSTMConfig", "ModelConfig"]
 
 Size = Annotated[int, Field(ge=1, le=4096)]
 Norm = Literal["softmax", "sigmoid", "relu"]
 Seen = Literal["aux", "state", "mass"]
-SEEN: list[Seen] = ["aux", "state"]
+Seeing = Annotated[list[Seen], Field(min_length=1, max_length=3), AfterValidator(without_doubles)]
+Share = Annotated[float, Field(gt=0, lt=1), EXPONENT]
 Gate = Literal["input", "redistribution", "output"]
 SET_BY_RESIDENCE = ("stay", "output_bias")
 
 
-class MCLSTMConfig(BaseModel, **RULES):
-    """The mass-conserving LSTM with every option of the layer, its head and its additions."""
+class ConservingConfig(BaseModel, **RULES):
+    """What every model around a mass-conserving layer has: the options of the layer, its head, additions."""
 
-    name: Literal["mclstm"]
+    name: str
     """The model."""
     hidden_size: Size = 16
     """The number of cells."""
@@ -37,9 +38,7 @@ class MCLSTMConfig(BaseModel, **RULES):
     """What makes the rows of the redistribution sum to one."""
     input_norm: Norm = "softmax"
     """What makes the rows of the input gate sum to one."""
-    gates_see: Annotated[list[Seen], Field(min_length=1, max_length=3), AfterValidator(without_doubles)] = (
-        SEEN
-    )
+    gates_see: Seeing = ["aux", "state"]
     """What the gates are computed from."""
     initial_state: Literal["zero", "learned"] | Annotated[float, Field(ge=0, le=1e9), EXPONENT] = "zero"
     """The mass in the cells at the start: zero, learned, or a number for each cell."""
@@ -47,7 +46,7 @@ class MCLSTMConfig(BaseModel, **RULES):
     """The mass in each cell before a learned start is trained."""
     outlet: Literal["gate", "constant"] = "gate"
     """How the share of a cell that leaves is computed: by a gate at each step, or as one learned number."""
-    stay: Annotated[float, Field(gt=0, lt=1), EXPONENT] | None = 0.9
+    stay: Share | None = 0.9
     """The share of mass that stays in its cell before training; null is the paper's hydrology start."""
     output_bias: Annotated[float, Field(ge=-100, le=100), EXPONENT] = -3.0
     """The bias of the output gate before training; negative keeps it closed."""
@@ -75,8 +74,6 @@ class MCLSTMConfig(BaseModel, **RULES):
     """Accept negative amounts; the ledger closes, but stores may be negative."""
     cell_penalty: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.0
     """The weight of the mean squared storage in the loss, against a trash cell that grows without end."""
-    aux_memory: Size | None = None
-    """The size of an LSTM between auxiliaries, with the attributes, and gates; null means none."""
     input_scaling: bool = False
     """Learn a factor for the mass of each step; breaks conservation of the measured mass and says so."""
     evapotranspiration: bool = False
@@ -85,7 +82,7 @@ class MCLSTMConfig(BaseModel, **RULES):
     """The implementation of the recurrence."""
 
     @model_validator(mode="after")
-    def one_start(self) -> "MCLSTMConfig":
+    def one_start(self) -> "ConservingConfig":
         twice = [key for key in SET_BY_RESIDENCE if key in self.model_fields_set]
         if self.residence is not None and twice:
             raise ValueError(f"has residence, which sets stay and output_bias, and {twice[0]}. Remove one.")
@@ -98,7 +95,7 @@ class MCLSTMConfig(BaseModel, **RULES):
         return raw if self.residence is None else {k: raw[k] for k in raw if k not in SET_BY_RESIDENCE}
 
     @model_validator(mode="after")
-    def a_cell_beside_the_trash(self) -> "MCLSTMConfig":
+    def a_cell_beside_the_trash(self) -> "ConservingConfig":
         if self.trash_cell and self.hidden_size < 2:
             raise ValueError("needs hidden_size of at least 2, because cell 0 is the trash cell.")
         if self.head == "scaled" and not self.trash_cell:
@@ -116,6 +113,36 @@ class MCLSTMConfig(BaseModel, **RULES):
         return self
 
 
+class MCLSTMConfig(ConservingConfig):
+    """The mass-conserving LSTM with every option of the layer, its head and its additions."""
+
+    name: Literal["mclstm"]
+    """The model."""
+    aux_memory: Size | None = None
+    """The size of an LSTM between auxiliaries, with the attributes, and gates; null means none."""
+
+
+class HybridConfig(ConservingConfig):
+    """The mass-conserving LSTM with its gates steered by an LSTM that reads everything, mass included."""
+
+    name: Literal["hybrid"]
+    """The model."""
+    redistribution_norm: Norm = "relu"
+    """What makes the rows of the redistribution sum to one."""
+    input_norm: Norm = "sigmoid"
+    """What makes the rows of the input gate sum to one."""
+    gates_see: Seeing = ["aux", "state", "mass"]
+    """What the gates are computed from; aux is what the LSTM says."""
+    stay: Share | None = None
+    """The share of mass that stays in its cell before training; null is the paper's hydrology start."""
+    memory_size: Size = 64
+    """The cells of the LSTM."""
+    memory_outputs: Size = 32
+    """How many numbers it tells the gates."""
+    dropout: Annotated[float, Field(ge=0, lt=1), EXPONENT] = 0.3
+    """The share of the LSTM's hidden values that the gates do not see in an update."""
+
+
 class LSTMConfig(BaseModel, **RULES):
     """PyTorch's LSTM with a linear head, on scaled inputs: the baseline."""
 
@@ -129,4 +156,4 @@ class LSTMConfig(BaseModel, **RULES):
     """The share of hidden values that the head does not see in an update; 0 drops none."""
 
 
-ModelConfig = Annotated[MCLSTMConfig | LSTMConfig, Field(discriminator="name")]
+ModelConfig = Annotated[MCLSTMConfig | HybridConfig | LSTMConfig, Field(discriminator="name")]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mclstm.config.load import Config, load_config
-from mclstm.config.model import ModelConfig
+from mclstm.config.model import ConservingConfig, ModelConfig
 from mclstm.errors import CheckpointError, ConfigError
 
 __all__ = [
@@ -87,7 +87,7 @@ def seeds_of(config: Config) -> range:
 def conserving(config: Config) -> bool:
     """Whether the config describes a model whose predictions are mass that entered it."""
     model = config.model
-    if model.name != "mclstm":
+    if not isinstance(model, ConservingConfig):
         return False
     return model.head in ("sum", "mcfc") and not model.not_conserving and not model.input_scaling
 

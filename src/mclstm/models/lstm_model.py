@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.models.output import Moments, Output, Sizes, State
+from mclstm.nn.hydrology import open_forget_gate
 
 __all__ = ["LSTMModel"]
 
@@ -45,10 +46,7 @@ class LSTMModel(nn.Module):
         self.linear = nn.Linear(hidden_size, len(self.outlets))
         for name, values in moments._asdict().items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.get_default_dtype()))
-        with torch.no_grad():
-            # Both biases are added; the forget gate is the second of the four blocks.
-            for name, value in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
-                self.lstm.get_parameter(name)[hidden_size : 2 * hidden_size] = value
+        open_forget_gate(self.lstm, forget_bias)
 
     def forward(
         self,

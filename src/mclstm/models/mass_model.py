@@ -14,7 +14,7 @@ from mclstm.nn.hydrology import AuxMemory, InputScaling, closure_penalty, scalin
 from mclstm.nn.hydrology import cell_penalty as squared_cells
 from mclstm.nn.layer import MCLSTM
 
-__all__ = ["MassModel", "build_mass", "start_of"]
+__all__ = ["MassModel", "build_hybrid", "build_mass", "start_of"]
 
 EVAPOTRANSPIRATION = "evapotranspiration"
 SHORTEST, LONGEST = 0.01, 1e5  # steps of a residence time
@@ -22,10 +22,11 @@ PENALTY = 0.1  # weight of the closure and scaling penalties in a loss of order 
 
 
 class MassModel(nn.Module):
-    """[input scaling] -> [LSTM on the auxiliaries] -> MCLSTM -> head.
+    """[input scaling] -> [LSTM] -> MCLSTM -> head.
 
     Static inputs are auxiliaries that do not change, as in the paper: both parts in front see them, and the
-    LSTM's output replaces all auxiliaries.
+    LSTM's output replaces all auxiliaries. In a hybrid the LSTM also reads the mass, scaled and as logarithm.
+    It only steers the gates: all mass goes through the MCLSTM.
     x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
     -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
 
@@ -43,10 +44,16 @@ class MassModel(nn.Module):
         memory: AuxMemory | None = None,
         scaling: InputScaling | None = None,
         cell_weight: float = 0.0,
+        mass_moments: Moments | None = None,
     ) -> None:
         super().__init__()
         self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
         self.targets, self.cell_weight = targets, cell_weight
+        self.memory_sees_mass = mass_moments is not None
+        if mass_moments is not None:
+            for name in ("mass_mean", "mass_std"):
+                values = torch.tensor(getattr(mass_moments, name), dtype=torch.get_default_dtype())
+                self.register_buffer(name, values)
 
     @property
     def outlets(self) -> tuple[str, ...]:
@@ -73,7 +80,7 @@ class MassModel(nn.Module):
         after: State = {}
         if self.memory is not None:
             before = state["memory"].transpose(0, 1) if "memory" in state else None
-            a, remembered = self.memory(with_static(a, static), before)
+            a, remembered = self.memory(self._read_by_memory(x, with_static(a, static)), before)
             static = static[:, :0]
             after["memory"] = remembered.transpose(0, 1)
         h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
@@ -83,6 +90,12 @@ class MassModel(nn.Module):
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
         return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+
+    def _read_by_memory(self, x: Tensor, a: Tensor) -> Tensor:  # (T, B, M), (T, B, A + S)
+        if not self.memory_sees_mass:
+            return a
+        scaled = (x - self.mass_mean) / self.mass_std
+        return torch.cat([scaled, x.sign() * torch.log1p(x.abs()), a], dim=-1)
 
 
 def with_static(a: Tensor, static: Tensor) -> Tensor:  # (T, B, A), (B, S) -> (T, B, A + S)
@@ -95,15 +108,7 @@ def build_mass(
     moments: Moments | None,
     *,
     hidden_size: int,
-    head: str = "sum",
-    head_gate: bool = False,
-    trash_cell: bool = True,
-    trash_budget: float | None = None,
     aux_memory: int | None = None,
-    input_scaling: bool = False,
-    evapotranspiration: bool = False,
-    cell_penalty: float = 0.0,
-    mask: Sequence[Sequence[bool]] | None = None,
     **options: Any,
 ) -> MassModel:
     """The model from its options; mass is never scaled, so `moments` are not used.
@@ -111,15 +116,57 @@ def build_mass(
     >>> build_mass(Sizes(1, 0, 0, ["flow"]), None, hidden_size=3).outlets
     ('flow',)
     """
-    every = sizes.aux + sizes.static
-    memory = AuxMemory(every, aux_memory) if aux_memory else None
-    scaling = InputScaling(sizes.mass, every) if input_scaling else None
+    memory = AuxMemory(sizes.aux + sizes.static, aux_memory) if aux_memory else None
+    return assembled(sizes, memory, None, hidden_size=hidden_size, **options)
+
+
+def build_hybrid(
+    sizes: Sizes,
+    moments: Moments | None,
+    *,
+    hidden_size: int,
+    memory_size: int = 64,
+    memory_outputs: int = 32,
+    dropout: float = 0.3,
+    **options: Any,
+) -> MassModel:
+    """All mass goes through the layer; an LSTM that reads everything, mass included, steers its gates.
+
+    >>> model = build_hybrid(Sizes(1, 4, 27, ["flow"]), Moments([3.0], [8.0], [1.0], [2.0]), hidden_size=16)
+    >>> model.memory.lstm.input_size, model.conserving
+    (33, True)
+    """
+    if moments is None:
+        raise ValueError("The hybrid's LSTM reads scaled mass; give the moments of the training period.")
+    seen = 2 * sizes.mass + sizes.aux + sizes.static
+    memory = AuxMemory(seen, memory_size, outputs=memory_outputs, dropout=dropout)
+    return assembled(sizes, memory, moments, hidden_size=hidden_size, **options)
+
+
+def assembled(
+    sizes: Sizes,
+    memory: AuxMemory | None,
+    mass_moments: Moments | None,
+    *,
+    hidden_size: int,
+    head: str = "sum",
+    head_gate: bool = False,
+    trash_cell: bool = True,
+    trash_budget: float | None = None,
+    input_scaling: bool = False,
+    evapotranspiration: bool = False,
+    cell_penalty: float = 0.0,
+    mask: Sequence[Sequence[bool]] | None = None,
+    **options: Any,
+) -> MassModel:
+    """The parts put together: the outputs of a memory replace auxiliaries and statics."""
+    scaling = InputScaling(sizes.mass, sizes.aux + sizes.static) if input_scaling else None
     allowed = None if mask is None else torch.tensor(mask, dtype=torch.bool)
-    aux, fixed = (aux_memory, 0) if aux_memory else (sizes.aux, sizes.static)
+    aux, fixed = (sizes.aux, sizes.static) if memory is None else (memory.outputs, 0)
     layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
     last = make_head(head, hidden_size, outlets, trash_cell, trash_budget, head_gate)
-    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty)
+    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty, mass_moments)
 
 
 def start_of(residence: float) -> dict[str, float]:

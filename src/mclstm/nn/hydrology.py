@@ -5,30 +5,57 @@ from torch import Tensor, nn
 
 from mclstm.nn.arguments import require_size
 
-__all__ = ["AuxMemory", "InputScaling", "cell_penalty", "closure_penalty", "guide_penalty", "scaling_penalty"]
+__all__ = [
+    "AuxMemory", "InputScaling", "cell_penalty", "closure_penalty", "guide_penalty", "open_forget_gate",
+    "scaling_penalty",
+]  # fmt: skip
 
 
 class AuxMemory(nn.Module):
-    """An LSTM over the auxiliary inputs, whose outputs replace them: a memory for inputs that are not mass.
+    """An LSTM whose outputs steer the gates in place of what it reads: a memory that holds no mass.
 
-    a: (T, B, A) -> (T, B, memory_size), and the state (2, B, memory_size) to continue from
+    s_t = W D h_t + b with h_t = LSTM(a_1 ... a_t). D drops a share of the hidden values in training; without
+    `outputs` there is no map and s_t = D h_t. The forget gate starts open.
 
-    >>> memory, state = AuxMemory(4, 8)(torch.randn(10, 2, 4))
+    a: (T, B, A) -> (T, B, outputs or memory_size), and the state (2, B, memory_size) to continue from
+
+    >>> memory, state = AuxMemory(4, 8, outputs=3)(torch.randn(10, 2, 4))
     >>> memory.shape, state.shape
-    (torch.Size([10, 2, 8]), torch.Size([2, 2, 8]))
+    (torch.Size([10, 2, 3]), torch.Size([2, 2, 8]))
     """
 
-    def __init__(self, aux_size: int, memory_size: int) -> None:
+    def __init__(
+        self,
+        aux_size: int,
+        memory_size: int,
+        *,
+        outputs: int | None = None,
+        dropout: float = 0.0,
+        forget_bias: float = 3.0,
+    ) -> None:
         super().__init__()
         require_size("aux_size", aux_size, least=1)
         require_size("memory_size", memory_size, least=1)
+        self.outputs = memory_size if outputs is None else outputs
+        require_size("outputs", self.outputs, least=1)
         self.lstm = nn.LSTM(aux_size, memory_size)
+        self.dropout = nn.Dropout(dropout)
+        self.linear = nn.Identity() if outputs is None else nn.Linear(memory_size, outputs)
+        open_forget_gate(self.lstm, forget_bias)
 
     def forward(self, a: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """a (T, B, A), state (2, B, memory_size) -> the memory at every step, and the new state."""
         before = None if state is None else (state[:1].contiguous(), state[1:].contiguous())
         memory, after = self.lstm(a, before)
-        return memory, torch.cat(after)
+        return self.linear(self.dropout(memory)), torch.cat(after)
+
+
+@torch.no_grad()
+def open_forget_gate(lstm: nn.LSTM, bias: float) -> None:
+    """Set the bias of the forget gate of a one-layer LSTM: the two that torch adds sum to it."""
+    forget = slice(lstm.hidden_size, 2 * lstm.hidden_size)  # the second of the four blocks
+    lstm.get_parameter("bias_ih_l0")[forget] = bias
+    lstm.get_parameter("bias_hh_l0")[forget] = 0.0
 
 
 class InputScaling(nn.Module):

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
-from mclstm.config import Config
+from mclstm.config import Config, ConservingConfig
 from mclstm.config.same_model import Run
 from mclstm.data.columns import listed
 from mclstm.evaluation.prediction_dataset import read_outlet
@@ -59,7 +59,7 @@ def season_section(groups: Sequence[Group], land: Mapping[str, pd.DataFrame], sp
 def loss_of(config: Config) -> str | None:
     """The outlet through which a model loses what is not runoff; None where predictions name none."""
     model = config.model
-    if model.name != "mclstm":
+    if not isinstance(model, ConservingConfig):
         return None
     if model.evapotranspiration:
         return EVAPOTRANSPIRATION
