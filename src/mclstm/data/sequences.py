@@ -57,7 +57,8 @@ def sequences(
             f"no whole {rhythm} with {need} lies between {time[period[0]]} and {time[period[1] - 1]}. "
             "Choose a longer period, or other times in sequences."
         )
-    where = Windows(site.astype(np.int64), inside[at], np.zeros_like(site), length, length, length)
+    start = inside[at]
+    where = Windows(site.astype(np.int64), start, start, start, start + length, length, length, every=1)
     return Sequences(where, left_out)
 
 

@@ -31,12 +31,16 @@ class Tensors(NamedTuple):
 class Windows(NamedTuple):
     """Where windows lie: the site and first step of each. The last `scored` of `length` steps count.
 
-    A window may be moved by up to its `slack`, so that every epoch cuts the years at other days.
+    All windows of a site are moved by one shift below `every`, another one in each epoch. A window that would
+    leave its data lies at their end instead. Steps outside low ... high - 1 never count, nor do those that
+    only this move added: an epoch scores every step of the period equally often.
     """
 
     site: NDArray[np.int64]  # (n,)
-    start: NDArray[np.int64]  # (n,)
-    slack: NDArray[np.int64]  # (n,)
+    start: NDArray[np.int64]  # (n,) without a shift; may lie before `first`
+    first: NDArray[np.int64]  # (n,) the first step that has inputs
+    low: NDArray[np.int64]  # (n,) the first step to score
+    high: NDArray[np.int64]  # (n,) the step after the last to score
     length: int
     scored: int
     every: int  # steps between neighbours
@@ -91,10 +95,10 @@ def windows(
     warmup: int,
     stride: int | None = None,
 ) -> Windows:
-    """All windows whose scored steps lie in the period and hold an observation.
+    """All windows whose scored steps touch the period and may hold an observation.
 
     `last` scores one step per window, `sequence` all steps after the warm-up. Windows begin every `stride`
-    steps, by default as many as are scored, so that an epoch scores a step about once. The steps before the
+    steps, by default as many as are scored, so that an epoch scores a step once. The steps before the
     scored ones may lie before the period: only their inputs are used.
     """
     scored = 1 if scheme == "last" else length - warmup
@@ -102,25 +106,21 @@ def windows(
     observed = torch.isfinite(data.y).any(-1).numpy()
     parts = []
     for first, after, sites in spans(data.covered):
-        # First and last possible end of a window: it lies in the data, its scored steps in the period.
-        lowest, highest = max(period[0] + scored, first + length), min(period[1], after)
-        slack = max(0, min(every - 1, highest - lowest))
-        ends = np.arange(lowest, highest + 1 - slack, every, dtype=np.int64)
-        if ends.size:
-            # One more window where the last one, moved as far as possible, does not reach the end.
-            ends = ends if ends[-1] + slack == highest else np.append(ends, highest - slack)
-            starts = ends - length
-            seen = _running(observed[sites], scored + slack)[:, starts + length - scored] > 0
-            row, column = np.nonzero(seen)
-            parts.append((sites[row], starts[column], np.full(row.size, slack)))
-    if not sum(len(site) for site, _, _ in parts):
+        low, high = max(period[0], first + length - scored), min(period[1], after)
+        if high > low and high - length >= first:
+            # From the first window whose last step is scored, to the last whose first scored step is.
+            begins = np.arange(low - scored + 1, high, every, dtype=np.int64)
+            row, column = np.nonzero(_any_between(observed[sites], begins, begins + scored + every - 1, low, high))
+            bounds = (np.full(row.size, value) for value in (first, low, high))
+            parts.append((sites[row], begins[column] + scored - length, *bounds))
+    if not sum(len(part[0]) for part in parts):
         raise DataError(
             f"no window of {length} steps with all inputs ends in the training period with an observation. "
             "Choose a smaller length, or a longer period."
         )
-    site, start, slacks = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((start, site))
-    return Windows(site[order], start[order], slacks[order], length, scored, every)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[1], columns[0]))
+    return Windows(*(column[order] for column in columns), length, scored, every)
 
 
 def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
@@ -133,21 +133,35 @@ def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int
         yield first, after, np.array(sites, dtype=np.int64)
 
 
-def _running(flags: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
-    """The number of flags among the `width` steps from each step on: (sites, time - width + 1)."""
+def _any_between(
+    flags: NDArray[np.bool_], begin: NDArray[np.int64], end: NDArray[np.int64], low: int, high: int
+) -> NDArray[np.bool_]:
+    """Whether a flag is set at a step from begin to end - 1 that lies in low ... high - 1: (sites, n)."""
     total = np.concatenate([np.zeros((len(flags), 1), np.int64), flags.cumsum(1, dtype=np.int64)], axis=1)
-    counted: NDArray[np.int64] = total[:, width:] - total[:, :-width]
-    return counted
+    some: NDArray[np.bool_] = total[:, end.clip(low, high)] > total[:, begin.clip(low, high)]
+    return some
 
 
-def gather(data: Tensors, where: Windows, chosen: NDArray[np.int64], shift: int = 0) -> Batch:
-    """The chosen windows as one batch, each moved by `shift` within its slack; one read per tensor."""
-    site = torch.from_numpy(where.site[chosen])
-    first = torch.from_numpy(where.start[chosen] + shift % (where.slack[chosen] + 1))
-    steps = first.unsqueeze(0) + torch.arange(where.length).unsqueeze(1)
+def gather(
+    data: Tensors,
+    where: Windows,
+    chosen: NDArray[np.int64],  # (B,)
+    shifts: NDArray[np.int64],  # (sites,) below `where.every`
+) -> Batch:
+    """The chosen windows as one batch, moved by the shift of their site; one read per tensor.
+
+    y is NaN at steps that do not count, as where nothing was observed.
+    """
+    site, high = where.site[chosen], where.high[chosen]
+    start = where.start[chosen] + shifts[site]
+    first = np.clip(start, where.first[chosen], high - where.length)
+    row, steps = torch.from_numpy(site), torch.from_numpy(first + np.arange(where.length)[:, np.newaxis])
     scored = steps[where.length - where.scored :]
-    x, a, y = data.x[site, steps], data.a[site, steps], data.y[site, scored]
-    return Batch(site, first, x, a, data.static[site], y)
+    end = torch.from_numpy(start + where.length)
+    begin = torch.maximum(end - where.scored, torch.from_numpy(where.low[chosen]))
+    counts = (scored >= begin) & (scored < end)
+    y = data.y[row, scored].masked_fill(~counts.unsqueeze(-1), torch.nan)
+    return Batch(row, torch.from_numpy(first), data.x[row, steps], data.a[row, steps], data.static[row], y)
 
 
 def stacked(batches: Sequence[Batch]) -> Batch:

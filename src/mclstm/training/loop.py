@@ -11,7 +11,7 @@ from mclstm.data.windows import Batch, Tensors, Windows, gather, stacked
 from mclstm.errors import Interrupted
 from mclstm.models.members import Members
 from mclstm.training.interrupt import listening
-from mclstm.training.order import batches_per_epoch, locate, orders
+from mclstm.training.order import batches_per_epoch, locate, orders, shifts
 from mclstm.training.progress import Show
 from mclstm.training.recorder import Recorder
 from mclstm.training.state import Progress
@@ -125,9 +125,9 @@ def fit(
 def batch_of(model: nn.Module, data: Tensors, where: Windows, seed: int, epoch: int, part: slice) -> Batch:
     """The windows of one part of an epoch; `Members` get one batch each, in the order of their own seeds."""
     seeds = tuple(seed + member for member in range(model.size if isinstance(model, Members) else 1))
-    chosen, shifts = orders(seeds, epoch, len(where.site)), orders(seeds, epoch, where.every)
     batches = [
-        gather(data, where, order[part], int(shift[0])) for order, shift in zip(chosen, shifts, strict=True)
+        gather(data, where, order[part], shifts(own, epoch, len(data.x), where.every))
+        for own, order in zip(seeds, orders(seeds, epoch, len(where.site)), strict=True)
     ]
     return stacked(batches) if isinstance(model, Members) else batches[0]
 

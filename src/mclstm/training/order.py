@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["batch_indices", "batches_per_epoch", "locate", "orders", "permutation"]
+__all__ = ["batch_indices", "batches_per_epoch", "locate", "orders", "permutation", "shifts"]
 
 Indices = NDArray[np.int64]
 
@@ -25,13 +25,29 @@ def permutation(seed: int, epoch: int, n: int) -> Indices:
     >>> permutation(seed=1, epoch=0, n=6).tolist()
     [3, 5, 2, 0, 1, 4]
     """
+    order = np.argsort(_words(seed, epoch, n), kind="stable").astype(np.int64)
+    order.flags.writeable = False
+    return order
+
+
+def shifts(seed: int, epoch: int, n: int, every: int) -> Indices:
+    """A shift from 0 to every - 1 for each of n sites in one epoch, (n,).
+
+    shift = word of Philox under the key (seed, epoch), from another counter than the order, modulo `every`.
+
+    >>> shifts(seed=1, epoch=0, n=6, every=10).tolist()
+    [3, 9, 4, 6, 6, 1]
+    """
+    return (_words(seed, epoch, n, stream=1) % np.uint64(every)).astype(np.int64)
+
+
+def _words(seed: int, epoch: int, n: int, stream: int = 0) -> NDArray[np.uint64]:
     for name, value in (("seed", seed), ("epoch", epoch)):
         if not 0 <= value < 2**64:
             raise ValueError(f"The {name} must lie between 0 and 2**64 - 1: got {value}.")
-    words = np.random.Philox(key=np.array([seed, epoch], dtype=np.uint64)).random_raw(n)
-    order = np.argsort(words, kind="stable").astype(np.int64)
-    order.flags.writeable = False
-    return order
+    key, counter = (np.array(words, dtype=np.uint64) for words in ([seed, epoch], [0, 0, 0, stream]))
+    words: NDArray[np.uint64] = np.random.Philox(key=key, counter=counter).random_raw(n)
+    return words
 
 
 @lru_cache(maxsize=2)
