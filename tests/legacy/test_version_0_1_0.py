@@ -1,4 +1,4 @@
-"""A run folder that version 0.1.0 left half done: this version finishes it alike."""
+"""A run folder that version 0.1.0 left half done: this version finishes it, with windows as it draws them now."""
 
 import shutil
 from pathlib import Path

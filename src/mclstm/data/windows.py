@@ -146,14 +146,14 @@ def gather(
     data: Tensors,
     where: Windows,
     chosen: NDArray[np.int64],  # (B,)
-    shifts: NDArray[np.int64],  # (sites,) below `where.every`
+    shifts: NDArray[np.int64] | None = None,  # (sites,) below `where.every`
 ) -> Batch:
-    """The chosen windows as one batch, moved by the shift of their site; one read per tensor.
+    """The chosen windows as one batch, moved by the shift of their site, if any; one read per tensor.
 
     y is NaN at steps that do not count, as where nothing was observed.
     """
     site, high = where.site[chosen], where.high[chosen]
-    start = where.start[chosen] + shifts[site]
+    start = where.start[chosen] + (0 if shifts is None else shifts[site])
     first = np.clip(start, where.first[chosen], high - where.length)
     row, steps = torch.from_numpy(site), torch.from_numpy(first + np.arange(where.length)[:, np.newaxis])
     scored = steps[where.length - where.scored :]
