@@ -1,4 +1,4 @@
-"""A run folder that version 0.1.0 left half done: this version finishes it, with windows as it draws them now."""
+"""A run folder that version 0.1.0 left half done: this version finishes it, with its own windows."""
 
 import shutil
 from pathlib import Path

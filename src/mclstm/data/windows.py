@@ -110,17 +110,20 @@ def windows(
         if high > low and high - length >= first:
             # From the first window whose last step is scored, to the last whose first scored step is.
             begins = np.arange(low - scored + 1, high, every, dtype=np.int64)
-            row, column = np.nonzero(_any_between(observed[sites], begins, begins + scored + every - 1, low, high))
-            bounds = (np.full(row.size, value) for value in (first, low, high))
-            parts.append((sites[row], begins[column] + scored - length, *bounds))
+            row, column = np.nonzero(
+                _any_between(observed[sites], begins, begins + scored + every - 1, low, high)
+            )
+            limits = (np.full(row.size, value) for value in (first, low, high))
+            parts.append((sites[row], begins[column] + scored - length, *limits))
     if not sum(len(part[0]) for part in parts):
         raise DataError(
             f"no window of {length} steps with all inputs ends in the training period with an observation. "
             "Choose a smaller length, or a longer period."
         )
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    order = np.lexsort((columns[1], columns[0]))
-    return Windows(*(column[order] for column in columns), length, scored, every)
+    site, start, begin, lowest, highest = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((start, site))
+    columns = (site[order], start[order], begin[order], lowest[order], highest[order])
+    return Windows(*columns, length, scored, every)
 
 
 def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int64]]]:

@@ -36,6 +36,9 @@ class MassModel(nn.Module):
     torch.Size([5, 3, 1])
     """
 
+    mass_mean: Tensor
+    mass_std: Tensor
+
     def __init__(
         self,
         layer: MCLSTM,
