@@ -139,7 +139,7 @@ def test_merge_keys(path: Path) -> None:
     [
         ("model.hidden_size=0", "--set, model.hidden_size: needs a number of at least 1; got 0."),
         ("model.hiden_size=4", "--set, model.hiden_size: there is no such key. Did you mean 'hidden_size'?"),
-        ("model.name=gru", "--set, model.name: needs 'mclstm', 'lstm'; got 'gru'."),
+        ("model.name=gru", "--set, model.name: needs 'mclstm', 'hybrid', 'lstm'; got 'gru'."),
         ("model.hidden_size", "--set 'model.hidden_size': write section.key=value"),
         ("=4", "--set '=4': write section.key=value"),
         ("a..b=4", "--set 'a..b=4': write section.key=value"),

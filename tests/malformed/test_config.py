@@ -93,7 +93,7 @@ CHANGES = {
     "a section left empty": ("training:\n  epochs: 30", "training:", "line 13, training: needs a mapping.*got nothing"),
     "no model name": ("  name: mclstm\n", "", "model.name: this key is missing. Add it: one of mclstm, lstm"),
     "an unknown model": ("name: mclstm", "name: mclsm", "line 11, model.name: .*Did you mean 'mclstm'"),
-    "a model that is a number": ("name: mclstm", "name: 3", "line 11, model.name: needs 'mclstm', 'lstm'"),
+    "a model that is a number": ("name: mclstm", "name: 3", "line 11, model.name: needs 'mclstm', 'hybrid', 'lstm'"),
     "no mass": ("  mass: [rain]\n", "", "line 2, data.mass: this key is missing"),
     "mass that is empty": ("[rain]", "[]", "line 4, data.mass: needs at least 1 entries"),
     "mass that is a word": ("[rain]", "rain", r"line 4, data.mass: needs a list, \[a, b\]; got 'rain'"),

@@ -10,7 +10,7 @@ from mclstm.errors import Interrupted
 from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.pendulum.inputs import auxiliary, scaling
 from mclstm_paper.pendulum.mass_training import Forecast, best_members, forecasts
-from mclstm_paper.pendulum.recipes import MASS_MODELS, recipe
+from mclstm_paper.pendulum.settings import MASS_MODELS, recipe
 from mclstm_paper.pendulum.task import Series, some_series
 from mclstm_paper.protocols import Protocol
 

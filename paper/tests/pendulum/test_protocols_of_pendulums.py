@@ -8,7 +8,7 @@ from mclstm_paper.hnn.mass_training import series_recipe
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.pendulum import training
 from mclstm_paper.pendulum.experiment import EXPERIMENT as PENDULUM
-from mclstm_paper.pendulum.recipes import LSTM, MASS_MODELS, recipe
+from mclstm_paper.pendulum.settings import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.task import some_series
 from mclstm_paper.protocols import PROTOCOLS, Switch
 

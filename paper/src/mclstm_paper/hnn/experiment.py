@@ -15,7 +15,7 @@ from mclstm_paper.options import Options, Plan, chosen_models
 from mclstm_paper.pendulum.error_rows import below, floor_rows, model_rows, reached
 from mclstm_paper.pendulum.floors import FLOORS
 from mclstm_paper.pendulum.page import error_tables
-from mclstm_paper.pendulum.recipes import MASS_MODELS
+from mclstm_paper.pendulum.settings import MASS_MODELS
 from mclstm_paper.pendulum.task import chosen_sets
 from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim
 from mclstm_paper.seed_rows import find, paired

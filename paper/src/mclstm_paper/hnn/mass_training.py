@@ -12,7 +12,7 @@ from mclstm_paper.hnn.task import Observed, some_observed
 from mclstm_paper.pendulum.inputs import auxiliary
 from mclstm_paper.pendulum.mass_training import forecasts
 from mclstm_paper.pendulum.predictions import save_predictions, scores
-from mclstm_paper.pendulum.recipes import Recipe, recipe
+from mclstm_paper.pendulum.settings import Recipe, recipe
 from mclstm_paper.protocols import Protocol
 
 __all__ = ["LEARN", "learn_series", "series_recipe"]

@@ -10,7 +10,7 @@ from mclstm_paper.pendulum.figures import draw_forecasts
 from mclstm_paper.pendulum.floors import FLOORS
 from mclstm_paper.pendulum.page import BLOCKS, SUMMARY, error_tables
 from mclstm_paper.pendulum.printed import PRINTED
-from mclstm_paper.pendulum.recipes import LSTM, MASS_MODELS, recipe
+from mclstm_paper.pendulum.settings import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.switches import SWITCHES
 from mclstm_paper.pendulum.task import SETTINGS, chosen_sets, some_series
 from mclstm_paper.pendulum.training import LEARN

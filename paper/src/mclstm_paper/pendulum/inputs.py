@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mclstm_paper.pendulum.floors import fitted_frequency
 from mclstm_paper.pendulum.motion import POINTS, Floats
-from mclstm_paper.pendulum.recipes import Aux
+from mclstm_paper.pendulum.settings import Aux
 from mclstm_paper.pendulum.task import Series
 
 __all__ = ["Scaling", "auxiliary", "scaling", "sines"]

@@ -13,7 +13,7 @@ from mclstm_paper.kernels.descent_in_torch import predicted
 from mclstm_paper.pendulum.inputs import scaling
 from mclstm_paper.pendulum.mass_training import FIRST_SEED, trained
 from mclstm_paper.pendulum.motion import POINTS, Floats
-from mclstm_paper.pendulum.recipes import LSTM_CELLS, Recipe
+from mclstm_paper.pendulum.settings import LSTM_CELLS, Recipe
 from mclstm_paper.pendulum.starts import CELLS, lstm_start
 from mclstm_paper.pendulum.task import Series
 

@@ -20,7 +20,7 @@ from mclstm_paper.kernels import descent
 from mclstm_paper.kernels.descent import PredictingLSTM, Progress
 from mclstm_paper.pendulum.inputs import scaling
 from mclstm_paper.pendulum.motion import POINTS, Floats
-from mclstm_paper.pendulum.recipes import Recipe
+from mclstm_paper.pendulum.settings import Recipe
 from mclstm_paper.pendulum.starts import CELLS, hypernetwork_start, outlet_start
 from mclstm_paper.pendulum.task import Series
 

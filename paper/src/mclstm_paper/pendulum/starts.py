@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from mclstm_paper.pendulum.recipes import Recipe
+from mclstm_paper.pendulum.settings import Recipe
 
 __all__ = ["CELLS", "LAYERS", "hypernetwork_start", "lstm_start", "outlet_start"]
 

@@ -11,7 +11,7 @@ from mclstm_paper.pendulum.inputs import auxiliary
 from mclstm_paper.pendulum.lstm_training import lstm_energies
 from mclstm_paper.pendulum.mass_training import forecasts
 from mclstm_paper.pendulum.predictions import save_predictions, scores
-from mclstm_paper.pendulum.recipes import LSTM, Recipe, recipe
+from mclstm_paper.pendulum.settings import LSTM, Recipe, recipe
 from mclstm_paper.pendulum.switches import OUTLET_ONLY_WITH_FRICTION
 from mclstm_paper.pendulum.task import Series, some_series
 from mclstm_paper.protocols import Protocol

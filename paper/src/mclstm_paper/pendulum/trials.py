@@ -20,7 +20,7 @@ from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import commit
 from mclstm_paper.pendulum.error_rows import set_rows
-from mclstm_paper.pendulum.recipes import LSTM, MASS_MODELS, recipe
+from mclstm_paper.pendulum.settings import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.task import TUNING, some_series
 from mclstm_paper.pendulum.training import learn_sets
 from mclstm_paper.protocols import PROTOCOLS, Protocol
