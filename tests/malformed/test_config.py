@@ -91,7 +91,7 @@ CHANGES = {
     "a section that is a list": ("model:\n  name: mclstm\n  hidden_size: 16", "model: [mclstm]", "needs a mapping"),
     "a section that is a word": ("model:\n  name: mclstm\n  hidden_size: 16", "model: mclstm", "needs a mapping"),
     "a section left empty": ("training:\n  epochs: 30", "training:", "line 13, training: needs a mapping.*got nothing"),
-    "no model name": ("  name: mclstm\n", "", "model.name: this key is missing. Add it: one of mclstm, lstm"),
+    "no model name": ("  name: mclstm\n", "", "model.name: this key is missing. Add it: one of mclstm, hybrid, lstm"),
     "an unknown model": ("name: mclstm", "name: mclsm", "line 11, model.name: .*Did you mean 'mclstm'"),
     "a model that is a number": ("name: mclstm", "name: 3", "line 11, model.name: needs 'mclstm', 'hybrid', 'lstm'"),
     "no mass": ("  mass: [rain]\n", "", "line 2, data.mass: this key is missing"),
