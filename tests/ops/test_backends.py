@@ -113,6 +113,7 @@ def test_repetition_gives_the_same_bits(backend: str, threads: int) -> None:
         "signed",
         "constant-outlet",
         "closed",
+        "sees-amounts",
     ],
 )
 def test_derivatives(name: str, backend: str) -> None:
