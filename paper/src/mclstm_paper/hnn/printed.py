@@ -11,4 +11,5 @@ TARGETS = (
     Target("hnn", "published", "mean", 3.0e-4),
     Target("mclstm", "published", "mean", 6e-4),
     Target("mclstm-invariant", "stated", "mean", 1e-3),
+    Target("mclstm-clock", "stated", "mean", 1e-3),
 )

@@ -49,7 +49,7 @@ def kept(
 
 
 def energies_figure(one: Series, energies: Mapping[str, Floats]) -> Figure:
-    """A panel for each model: predictions (N, 2) J in colour over the analytic solution in grey."""
+    """A panel for each model: predictions (N, 2) J in colour over the exact energies in grey."""
     end = one.setting.steps + SCORED
     with plot_style():
         figure = Figure(figsize=(7.2, 1.3 + 1.35 * len(energies)), layout="constrained")
@@ -68,9 +68,9 @@ def energies_figure(one: Series, energies: Mapping[str, Floats]) -> Figure:
 
 
 def draw_truth(axes: Axes, one: Series, end: int) -> None:
-    """The analytic energies, wide and grey, and where training ends."""
+    """The exact energies, wide and grey, and where training ends."""
     for column in (0, 1):
-        label = None if column else "analytic"
+        label = None if column else "exact"
         axes.plot(TIMES[:end], one.exact[:end, column], color="#CCCCCC", linewidth=2.4, label=label)
     axes.axvline(TIMES[one.setting.steps], color=COLOURS["guide"], linewidth=0.9, linestyle=":")
 
