@@ -85,6 +85,7 @@ def targets_table(root: Path, name: str, targets: Sequence[Target]) -> str:
                 "model": target.model,
                 "protocol": target.protocol,
                 "number": target.statistic,
+                "sets": NOTHING if row is None else str(row["n"]),
                 "target": f"{target.limit:g}",
                 "measured": NOTHING if measured is None else f"{measured:.2g}",
                 "reached": NOTHING if measured is None else "yes" if measured <= target.limit else "no",
