@@ -45,8 +45,8 @@ from mclstm.models.members import seeded
 from mclstm.models.output import Sizes, scale_of
 from mclstm.nn.arguments import one_of
 from mclstm.training.loop import fit as train
+from mclstm.training.loss import importance_of
 from mclstm.training.progress import Show, showing
-from mclstm.training.update import site_weights
 
 __all__ = ["Fitted", "fit"]
 
@@ -174,11 +174,13 @@ def fit(
 def _train(network: nn.Module, data: Tensors, where: Windows, training: TrainingConfig, show: Show) -> None:
     """Train a network in a folder that is thrown away."""
     settings = training.for_the_loop() | {"checkpoint_every": training.updates}
-    weights = site_weights(data.y, training.loss)
+    importance = importance_of(data.y, **training.for_the_loss())
     try:
         with tempfile.TemporaryDirectory() as folder:
             (place := Path(folder)).joinpath("checkpoints").mkdir()
-            train(network, data, where, weights, place, validate=None, show=show, model_hash="", **settings)
+            train(
+                network, data, where, importance, place, validate=None, show=show, model_hash="", **settings
+            )
     except Interrupted as stop:
         raise KeyboardInterrupt from stop  # there is no run folder to resume
 

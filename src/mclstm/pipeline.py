@@ -43,9 +43,9 @@ from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_a
 from mclstm.training.cost import spent
 from mclstm.training.folder import RunFolder
 from mclstm.training.loop import fit, planned_updates
+from mclstm.training.loss import importance_of
 from mclstm.training.progress import Display, showing
 from mclstm.training.state import load_weights
-from mclstm.training.update import site_weights
 
 __all__ = ["Evaluation", "Run", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume"]
 
@@ -188,10 +188,11 @@ def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
     _note_silent_sites(run, set(where.site.tolist()))
     total = planned_updates(len(where.site), training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {len(where.site)} windows")
+    importance = importance_of(seen.data.y[:, slice(*period)], **training.for_the_loss())
     with display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
-            run.model, seen.data, where, site_weights(seen.data.y[:, slice(*period)], training.loss),
-            folder.path, validate=_validation(seen), show=show, model_hash=run.model_hash,
+            run.model, seen.data, where, importance, folder.path,
+            validate=_validation(seen), show=show, model_hash=run.model_hash,
             place=place_in(run.series), stop=stop, **training.for_the_loop(),
         )  # fmt: skip
     best = "" if progress.best is None else f", best {progress.best:.4f}"

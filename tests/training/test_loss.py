@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from mclstm.training.loop import planned_updates, rate_at
-from mclstm.training.update import site_weights, weighted_error
+from mclstm.training.loss import Importance, importance_of, site_weights, weighted_error
 
 
 def test_nse_weights_are_one_over_the_deviation_plus_a_tenth_squared() -> None:
@@ -21,11 +21,11 @@ def test_error_counts_only_what_was_observed() -> None:
     weight = torch.rand(4, 1)
     known = torch.isfinite(observed)
     expected = ((y - observed) ** 2 * weight)[known].sum() / known.sum()
-    found = weighted_error(y, observed, weight)
+    found = weighted_error(y, observed, Importance(weight))
     torch.testing.assert_close(found, expected)
     found.backward()
     assert (y.grad[2:4, 1] == 0).all()
-    assert weighted_error(y, torch.full_like(observed, float("nan")), weight) == 0
+    assert weighted_error(y, torch.full_like(observed, float("nan")), Importance(weight)) == 0
 
 
 def test_basin_averaged_nse_loss_is_one_minus_nse_over_sites() -> None:
@@ -35,9 +35,35 @@ def test_basin_averaged_nse_loss_is_one_minus_nse_over_sites() -> None:
         torch.rand(3, 400, 1, dtype=torch.float64),
     )
     weight = observed.std(1, correction=0) ** -2
-    loss = weighted_error(simulated.transpose(0, 1), observed.transpose(0, 1), weight)
+    loss = weighted_error(simulated.transpose(0, 1), observed.transpose(0, 1), Importance(weight))
     gap = ((simulated - observed) ** 2).sum(1) / ((observed - observed.mean(1, keepdim=True)) ** 2).sum(1)
     torch.testing.assert_close(loss, gap.mean())
+
+
+def test_a_peak_that_is_simulated_too_low_counts_more() -> None:
+    record = torch.rand(2, 300, 1, dtype=torch.float64)
+    record[0, 5:30] = float("nan")
+    importance = importance_of(record, "nse", quantile=0.9, extra=0.5)
+    high = np.nanquantile(record.numpy(), 0.9, axis=1)
+    np.testing.assert_allclose(importance.high, high)
+    site = torch.tensor([1, 0, 1])
+    observed, y = record[site, 100:150].transpose(0, 1), torch.rand(50, 3, 1, dtype=torch.float64)
+    missed = (observed > torch.from_numpy(high)[site]) & (y < observed)
+    assert missed.any()
+    squares = (y - observed) ** 2 * site_weights(record, "nse")[site]
+    expected = (squares * torch.where(missed, 1.5, 1.0)).mean()
+    torch.testing.assert_close(weighted_error(y, observed, importance.of(site)), expected)
+    plain = weighted_error(y, observed, importance.of(site, peaks=False))
+    torch.testing.assert_close(plain, squares.mean())
+
+
+def test_the_error_of_members_is_the_sum_of_their_own() -> None:
+    y, observed = torch.rand(3, 6, 4, 2), torch.rand(3, 6, 4, 2)
+    observed[1, 2:4, 1] = float("nan")
+    weight, high = torch.rand(3, 4, 2), torch.full((3, 4, 2), 0.5)
+    each = [weighted_error(y[e], observed[e], Importance(weight[e], high[e], 0.5)) for e in range(3)]
+    together = weighted_error(y, observed, Importance(weight, high, 0.5))
+    torch.testing.assert_close(together, torch.stack(each).sum())
 
 
 def test_a_schedule_holds_from_its_step_on() -> None:

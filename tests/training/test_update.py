@@ -14,7 +14,8 @@ from mclstm.data.windows import Batch
 from mclstm.errors import ConfigError
 from mclstm.models import MODELS
 from mclstm.models.output import Moments, Output, Sizes
-from mclstm.training.update import Update, one_update, weighted_error
+from mclstm.training.loss import Importance, weighted_error
+from mclstm.training.update import Update, one_update
 from support.small_run import brook, brook_config, trained
 
 WARM, STEPS = 7, 12
@@ -43,7 +44,7 @@ def batch() -> Batch:
 
 def updated(model: torch.nn.Module, without_gradient: int) -> Update:
     optimiser = torch.optim.SGD(model.parameters(), lr=0.0)
-    return one_update(model, optimiser, batch(), torch.ones(5, 1), 0.0, None, without_gradient)
+    return one_update(model, optimiser, batch(), Importance(torch.ones(5, 1)), 0.0, None, without_gradient)
 
 
 @pytest.mark.parametrize("name", MODELS_HERE)
@@ -58,7 +59,7 @@ def test_the_forward_is_the_same_and_the_gradient_that_of_a_given_state(name: st
     with torch.no_grad():
         state = by_hand(given.x[:WARM], given.a[:WARM], given.static).state
     output = by_hand(given.x[WARM:], given.a[WARM:], given.static, state)
-    error = weighted_error(output.y[..., :1], given.y, torch.ones(5, 1)) + output.penalty
+    error = weighted_error(output.y[..., :1], given.y, Importance(torch.ones(5, 1))) + output.penalty
     assert short.loss == error.item()
     error.backward()
     for parameter, expected in zip(cut.parameters(), by_hand.parameters(), strict=True):
@@ -100,7 +101,9 @@ def stepped(slope: float, level: float, clip: float | None) -> tuple[Steep, Upda
 
 def taken(model: Steep, clip: float | None) -> Update:
     values = batch()._replace(y=torch.ones(STEPS, 5, 1))
-    return one_update(model, torch.optim.Adam(model.parameters()), values, torch.ones(5, 1), 0.1, clip)
+    return one_update(
+        model, torch.optim.Adam(model.parameters()), values, Importance(torch.ones(5, 1)), 0.1, clip
+    )
 
 
 @pytest.mark.parametrize("slope", [1e19, 1e25, 1e30])

@@ -16,6 +16,7 @@ from mclstm.config.same_model import conserving
 from mclstm.data.scaling import Moment
 from mclstm.data.windows import Batch
 from mclstm.ops.ledger import ledger
+from mclstm.training.loss import Importance
 from mclstm.training.update import one_update
 from mclstm_paper.hydrology import ablation, variants
 from mclstm_paper.hydrology.printed import ABLATION
@@ -50,7 +51,7 @@ def test_it_builds_learns_and_conserves_or_says_that_it_does_not(name: str) -> N
     given = batch(len(config.data.static))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(2):
-        assert one_update(model, optimiser, given, torch.ones(5, 1), 0.01, 1.0, 20).finite
+        assert one_update(model, optimiser, given, Importance(torch.ones(5, 1)), 0.01, 1.0, 20).finite
     with torch.no_grad():
         out = model(given.x, given.a, given.static)
     if name.split()[1] == "lstm":

@@ -28,17 +28,20 @@ Rate = Annotated[float, Field(gt=0, le=10), EXPONENT]
 Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
 
 BEFORE_THE_LOOP = {
-    "optimiser",
-    "threads",
-    "scheme",
-    "length",
-    "warmup",
-    "stride",
-    "loss",
-    "scored",
-    "impute",
-    "members",
-}
+    "optimiser", "threads", "scheme", "length", "warmup", "stride", "loss", "scored", "impute", "members",
+    "peak",
+}  # fmt: skip
+
+
+class PeakConfig(BaseModel, **RULES):
+    """The last updates, in which the error of a peak counts more where it is simulated too low."""
+
+    quantile: Annotated[float, Field(ge=0.5, lt=1), EXPONENT] = 0.97
+    """Observations above this quantile of their site's training period are peaks."""
+    weight: Annotated[float, Field(gt=0, le=100), EXPONENT] = 0.5
+    """How much more such an error counts; 0.5 makes it one and a half times as large."""
+    updates: Count = 300
+    """The number of updates, at the end of the training."""
 
 
 class TrainingConfig(BaseModel, **RULES):
@@ -78,6 +81,8 @@ class TrainingConfig(BaseModel, **RULES):
     """The largest norm of the gradient; null does not clip."""
     loss: Literal["mse", "nse"] = "mse"
     """The mean squared error, or the same divided by (σ + 0.1)² of each site, σ of its target."""
+    peak: PeakConfig | None = None
+    """The last updates weigh peaks that are simulated too low; null weighs all errors alike."""
     scored: Annotated[list[Slot], Field(max_length=1440), AfterValidator(without_doubles)] = []
     """The times of day that are scored in training and validation, such as "06:00" or "06:00-06:10"; targets
     at other times count as unknown there. Empty scores every time."""
@@ -115,7 +120,13 @@ class TrainingConfig(BaseModel, **RULES):
 
     def for_the_loop(self) -> dict[str, Any]:
         """The keywords of the training loop, without those that choose the windows and the loss."""
-        return self.model_dump(exclude=BEFORE_THE_LOOP)
+        updates = 0 if self.peak is None else self.peak.updates
+        return self.model_dump(exclude=BEFORE_THE_LOOP) | {"peak_updates": updates}
+
+    def for_the_loss(self) -> dict[str, Any]:
+        """The keywords of the loss: its name, and what a peak is and counts."""
+        peak = {} if self.peak is None else {"quantile": self.peak.quantile, "extra": self.peak.weight}
+        return {"loss": self.loss, **peak}
 
 
 class EvaluationConfig(BaseModel, **RULES):

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mclstm.data.windows import Batch, Tensors, Windows, gather, stacked
 from mclstm.errors import Interrupted
 from mclstm.models.members import Members
 from mclstm.training.interrupt import listening
+from mclstm.training.loss import Importance
 from mclstm.training.order import batches_per_epoch, locate, orders, shifts
 from mclstm.training.progress import Show
 from mclstm.training.recorder import Recorder
@@ -37,7 +38,7 @@ def fit(
     model: nn.Module,
     data: Tensors,
     where: Windows,
-    importance: Tensor,  # (sites, targets) what an error of each counts
+    importance: Importance,
     folder: Path,
     *,
     validate: Callable[[], float] | None,
@@ -58,6 +59,7 @@ def fit(
     seed: int,
     warmup_gradient: bool = True,
     average: float = 0.0,
+    peak_updates: int = 0,
     stop: Callable[[], int | None] = lambda: None,
 ) -> Progress:
     """Train until done, interrupted or NaN; continues from checkpoints/last.safetensors if it exists.
@@ -68,6 +70,7 @@ def fit(
     `Members` learn as each would alone with the seeds seed, seed + 1, ...; the run validates, stops and saves
     them together.
 
+    peak_updates: in so many last updates the peaks of `importance` count more
     validate: the score of the present weights, higher is better · place: names a site and step in an error
     stop: is asked after every update for the number of a signal; the run then stops as if that had come
     """
@@ -92,12 +95,13 @@ def fit(
                 model, data, where, seed, epoch, slice(position * batch_size, (position + 1) * batch_size)
             )
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
-            weight, random = importance[batch.site], torch.get_rng_state()
-            step = one_update(model, optimiser, batch, weight, rate, clip, without_gradient)
+            counts = importance.of(batch.site, peaks=progress.update >= total - peak_updates)
+            random = torch.get_rng_state()
+            step = one_update(model, optimiser, batch, counts, rate, clip, without_gradient)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
                 settings = {"update": progress.update, "clip": clip, "without_gradient": without_gradient}
-                raise recorder.failed(step, batch, weight, random, place, **settings)
+                raise recorder.failed(step, batch, counts, random, place, **settings)
             mean.follow(progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 

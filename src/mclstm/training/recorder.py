@@ -12,6 +12,7 @@ from torch.optim import SGD, Optimizer
 from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
 from mclstm.training import checkpoint, journal, state
+from mclstm.training.loss import Importance
 from mclstm.training.state import Progress
 from mclstm.training.update import Update, one_update
 from mclstm.training.weight_average import Average
@@ -81,7 +82,7 @@ class Recorder:
         self,
         step: Update,
         batch: Batch,
-        weight: Tensor,  # (B, targets)
+        importance: Importance,  # of the samples
         random: Tensor,  # torch's random state before the update
         place: Callable[[int, int], str],
         **settings: Any,
@@ -92,8 +93,10 @@ class Recorder:
         needed, for it never got to step.
         """
         tensors = {f"batch.{name}": value for name, value in batch._asdict().items()}
-        tensors |= {"loss.weight": weight, "random.torch": random} | state.weights_of(self.model)
-        checkpoint.save(self.failure, tensors, {"model_hash": self.model_hash, **settings})
+        tensors |= {"loss.weight": importance.weight, "random.torch": random} | state.weights_of(self.model)
+        tensors |= {} if importance.high is None else {"loss.high": importance.high}
+        metadata = {"model_hash": self.model_hash, "extra": importance.extra, **settings}
+        checkpoint.save(self.failure, tensors, metadata)
         return TrainingError(
             f"Update {settings['update']} is not finite: the first bad number is in "
             f"{step.first_bad(batch, place)}. "
@@ -110,10 +113,11 @@ def repeat_failure(path: Path, model: nn.Module, model_hash: str) -> Update:
     tensors, settings = checkpoint.load(path, expected=state.weights_of(model), model=model_hash)
     try:
         batch = Batch(*(tensors[f"batch.{name}"] for name in Batch._fields))
-        weight, clip, warm = tensors["loss.weight"], settings["clip"], settings.get("without_gradient", 0)
+        clip, warm = settings["clip"], settings.get("without_gradient", 0)
+        importance = Importance(tensors["loss.weight"], tensors.get("loss.high"), settings.get("extra", 0.0))
     except KeyError as error:
         raise CheckpointError(f"{path} holds no failed update. Give the nan.safetensors of a run.") from error
     state.put_weights(model, tensors)
     if "random.torch" in tensors:  # files of versions without dropout have none, and need none
         torch.set_rng_state(tensors["random.torch"])
-    return one_update(model, SGD(model.parameters(), lr=0.0), batch, weight, 0.0, clip, warm)
+    return one_update(model, SGD(model.parameters(), lr=0.0), batch, importance, 0.0, clip, warm)

@@ -13,11 +13,11 @@ from mclstm.models.members import Members
 from mclstm.models.output import Output, State
 from mclstm.ops.ledger import ledger
 from mclstm.training.gradient_norm import clip_, fault, total_norm
+from mclstm.training.loss import Importance, weighted_error
 
-__all__ = ["Update", "mass_error", "one_update", "site_weights", "weighted_error"]
+__all__ = ["Update", "mass_error", "one_update"]
 
 SQUARABLE = 1e19  # no gradient of a smaller norm has a square that is infinite in float32
-FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as in the field's definition
 
 
 class Update(NamedTuple):
@@ -54,7 +54,7 @@ def one_update(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     batch: Batch,
-    weight: Tensor,  # (B, targets)
+    importance: Importance,  # of the samples
     rate: float,
     clip: float | None,
     without_gradient: int = 0,
@@ -62,7 +62,7 @@ def one_update(
     """Take one step downhill, unless loss, gradient or its square is not finite.
 
     The first `without_gradient` steps only fill the stores: the gradient stops at the state after them. With
-    `Members`, batch and weight lead with E; a member's gradient is that of its own loss and clipped alone.
+    `Members`, batch and importance lead with E; each gradient is that of its member's loss, clipped alone.
     """
     for group in optimiser.param_groups:
         group["lr"] = rate
@@ -76,7 +76,8 @@ def one_update(
         # If the warm-up is not finite already, its steps say better where that began.
         message = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
         return Update(math.nan, math.nan, None, y, message)
-    error = _error(model, output.y, batch.y, weight) + output.penalty
+    scored = output.y[..., -batch.y.shape[-3] :, :, : batch.y.shape[-1]]
+    error = weighted_error(scored, batch.y, importance) + output.penalty
     optimiser.zero_grad(set_to_none=True)
     error.backward()  # type: ignore[no-untyped-call]
     norm, wrong = _clipped(model, clip)
@@ -86,17 +87,6 @@ def one_update(
     if update.finite:
         optimiser.step()
     return update
-
-
-def _error(model: nn.Module, y: Tensor, observed: Tensor, weight: Tensor) -> Tensor:
-    """The weighted error of the scored steps; of members the sum, whose gradient is for each that of its own.
-
-    y: (T, B, outlets) · observed: (scored, B, targets) · weight: (B, targets), all led by E with members
-    """
-    y = y[..., -observed.shape[-3] :, :, : observed.shape[-1]]
-    if not isinstance(model, Members):
-        return weighted_error(y, observed, weight)
-    return torch.stack([weighted_error(*one) for one in zip(y, observed, weight, strict=True)]).sum()
 
 
 def _clipped(model: nn.Module, clip: float | None) -> tuple[float, str]:
@@ -125,35 +115,3 @@ def mass_error(output: Output) -> float | None:
     inflow, outflow = (v.detach().sum(-3, keepdim=True, dtype=torch.float64) for v in (output.x, output.h))
     ends = output.c.detach()[..., [0, -1], :, :]
     return float(ledger(inflow, outflow, ends).error.max())
-
-
-def site_weights(y: Tensor, loss: str) -> Tensor:
-    """One weight per site and target: 1 for "mse", 1 / (σ_site + 0.1)² for "nse", σ of the training period.
-
-    y: (sites, time, targets) with NaN where not observed -> (sites, targets)
-
-    >>> round(site_weights(torch.tensor([[[0.0], [2.0], [float("nan")]]]), "nse").item(), 4)
-    0.8264
-    """
-    known = torch.isfinite(y)
-    if loss == "mse":
-        return torch.ones_like(y[:, 0])
-    count = known.sum(1).clamp(min=1)
-    values = torch.where(known, y, 0.0).double()
-    mean = values.sum(1) / count
-    spread = torch.where(known, values - mean.unsqueeze(1), 0.0).square().sum(1) / count
-    return ((spread.sqrt() + FLOOR) ** -2).to(y.dtype)
-
-
-def weighted_error(y: Tensor, observed: Tensor, weight: Tensor) -> Tensor:
-    """Mean of w (y - observed)² over what was observed; zero if nothing was.
-
-    y, observed: (T, B, targets), NaN in `observed` where there is none · weight: (B, targets) -> scalar
-
-    >>> observed = torch.tensor([[[2.0]], [[float("nan")]]])
-    >>> weighted_error(torch.zeros(2, 1, 1), observed, torch.ones(1, 1)).item()
-    4.0
-    """
-    known = torch.isfinite(observed)
-    gap = torch.where(known, y - torch.where(known, observed, 0.0), 0.0)
-    return (weight * gap.square()).sum() / known.sum().clamp(min=1)
