@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from mclstm.cli.main import main
-from mclstm.config import Config, check_config
+from mclstm.config import Config, HybridConfig, check_config
+from mclstm.config.training import PeakConfig
 from mclstm.errors import ConfigError
 from mclstm.from_config import read_series
 from mclstm_paper.hydrology.basins import FIVE, THIRTY
@@ -114,10 +115,22 @@ CHANGED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", EXTRA)
+@pytest.mark.parametrize("name", CHANGED)
 def test_extra_models_change_what_they_say_and_nothing_else(name: str) -> None:
     usual, other = flat(made(EXTRA[name].kind)), flat(made(name))
     assert {key: value for key, value in other.items() if value != usual[key]} == CHANGED[name]
+
+
+def test_the_hybrid_has_the_data_of_the_others_and_a_training_of_its_own() -> None:
+    assert set(EXTRA) == {*CHANGED, "hybrid"}
+    ours, usual = made("hybrid"), made("mclstm")
+    assert (ours.data, ours.periods, ours.evaluation) == (usual.data, usual.periods, usual.evaluation)
+    assert ours.model == HybridConfig(name="hybrid")
+    training = ours.training
+    assert (training.batch_size, training.updates, training.average) == (64, 5000, 0.995)
+    assert training.schedule[4900] == 0.001
+    assert sorted(training.schedule.values(), reverse=True) == list(training.schedule.values())
+    assert training.peak == PeakConfig(quantile=0.97, weight=0.5, updates=1000)
 
 
 def test_potential_evapotranspiration_finds_the_latitude_of_the_archive(camels: Path) -> None:

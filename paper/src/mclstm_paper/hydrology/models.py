@@ -59,6 +59,8 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "lstm": {"name": "lstm", "forget_bias": 3.0},
 }
+# Models beyond the paper; `hybrid` is the library's own, with its defaults.
+KINDS: dict[str, dict[str, Any]] = MODELS | {"hybrid": {"name": "hybrid"}}
 EPOCHS, DROPS = 30, (20, 25)  # as in the paper; training by updates drops the rate at the same fractions
 RATES = (0.01, 0.005, 0.001)
 FORCING = "maurer_extended"  # as in the paper
@@ -75,9 +77,10 @@ class Scale(NamedTuple):
     checkpoint_every: int
 
 
+HYBRID = Scale({"hybrid": 16}, 64, 5000, 10, 6, 100)
 SCALES = {
     "paper": Scale({"mclstm": 64, "lstm": 128}, 256, 1500, 10, 12, 20),
-    "quick": Scale({"mclstm": 16, "lstm": 32}, 64, 200, 2, 1000, 100),
+    "quick": Scale({"mclstm": 16, "lstm": 32, "hybrid": 16}, 64, 200, 2, 1000, 100),
 }
 
 
@@ -95,6 +98,23 @@ class Extra(NamedTuple):
 STEADY: dict[str, Any] = {"average": 0.998, "schedule": {}}
 # The same for small batches, which are noisier.
 SLOW: dict[str, Any] = {"average": 0.999, "learning_rate": 0.005, "schedule": {}}
+
+
+def falling(first: float, last: float, begin: int, end: int, steps: int = 20) -> dict[int, float]:
+    """A schedule that falls evenly from `first`, until the update `begin`, to `last` at the update `end`.
+
+    >>> falling(0.005, 0.001, 100, 200, steps=2)
+    {150: 0.003, 200: 0.001}
+    """
+    parts = range(1, steps + 1)
+    return {begin + (end - begin) * n // steps: round(first + (last - first) * n / steps, 9) for n in parts}
+
+
+# The rate falls over the second half; peaks count more in the last fifth.
+STEERED: dict[str, Any] = {
+    "average": 0.995, "learning_rate": 0.005, "schedule": falling(0.005, 0.001, 2500, 4900),
+    "peak": {"quantile": 0.97, "weight": 0.5, "updates": 1000},
+}  # fmt: skip
 EXTRA: dict[str, Extra] = {
     "mclstm-full-gradient": Extra("mclstm", {"warmup_gradient": True}),
     "lstm-full-gradient": Extra("lstm", {"warmup_gradient": True}),
@@ -111,6 +131,8 @@ EXTRA: dict[str, Extra] = {
     "mclstm-antecedent": Extra(
         "mclstm", SLOW, Scale({"mclstm": 32}, 64, 4000, 10, 4, 100), data={"antecedent": [7, 30, 90]}
     ),
+    # An LSTM that reads everything steers the gates of 16 cells.
+    "hybrid": Extra("hybrid", STEERED, HYBRID),
 }
 
 
@@ -133,7 +155,7 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
     """The config of a member as nested dictionaries; its seed is its number."""
     extra, protocol = EXTRA.get(name, Extra(name, {})), options.protocol
     kind, scale = extra.kind, extra.paper if options.profile == "paper" else SCALES["quick"]
-    model = MODELS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | dict(extra.model)
+    model = KINDS[kind] | {"hidden_size": options.cells or scale.cells[kind]} | dict(extra.model)
     if kind == "mclstm" and STATE_NORMALISED_OVER_BATCH.on(protocol):
         model["state_norm"] = "batch"
     if kind == "mclstm" and OUTPUT_GATE_STARTS_OPEN.on(protocol):
