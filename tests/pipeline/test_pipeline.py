@@ -280,7 +280,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no stride": ({"stride": 0}, "fit, stride: needs a number of at least 1"),
     "no updates": ({"updates": 0}, "fit, updates: needs a number of at least 1; got 0.$"),
     "nothing scored": ({"warmup": 40}, "fit: leaves no step to score: .*length 40"),
-    "unknown model": ({"model": "gru"}, "model is 'gru'; choose one of mclstm, lstm"),
+    "unknown model": ({"model": "gru"}, "model is 'gru'; choose one of mclstm, hybrid, lstm"),
     "no target": ({"target": ()}, "no target column is named"),
     "no mass": ({"mass": ()}, "no mass column is declared"),
     "two roles": ({"aux": "rain"}, "the column 'rain' is named more than once"),
