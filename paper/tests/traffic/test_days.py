@@ -49,7 +49,7 @@ def test_hidden_inputs_are_means_and_observed_ones_stay(reading: str) -> None:
 
 
 def test_the_split_is_the_seeds_own_and_leaves_no_day_out(city: City) -> None:
-    task = FlowTask(city, "dense", harmonics=False)
+    task = FlowTask(city, "dense", "number")
     train, validation = task.split(3)
     assert sorted([*train, *validation]) == list(range(16))
     assert len(validation) == 2  # 15 % of 16
@@ -57,7 +57,7 @@ def test_the_split_is_the_seeds_own_and_leaves_no_day_out(city: City) -> None:
 
 
 def test_only_scored_steps_count(city: City) -> None:
-    task = FlowTask(city, "sparse-step", harmonics=False)
+    task = FlowTask(city, "sparse-step", "number")
     x, a, y = task.batch(np.array([[0, 1], [2, 3]]))
     assert (x.shape, a.shape, task.until) == ((2, 218, 2, 4), (2, 218, 2, 1), 218)
     wrong = y.clone()
@@ -68,7 +68,8 @@ def test_only_scored_steps_count(city: City) -> None:
 
 
 def test_the_clock_and_the_harmonics(city: City) -> None:
-    plain, waves = (clock_inputs(city.train, harmonics) for harmonics in (False, True))
+    plain, waves, nothing = (clock_inputs(city.train, clock) for clock in ("number", "harmonics", "none"))
+    assert nothing.shape == (288, 16, 0)
     assert (plain[0, 0, 0], plain[-1, 3, 0], waves.shape) == (0.0, 1.0, (288, 16, 29))
     # 2019-01-05 was a Saturday, 2019-01-07 a Monday.
     assert [float(waves[0, day, -1]) for day in (3, 4, 5, 6)] == [0, 1, 1, 0]

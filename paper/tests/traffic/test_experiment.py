@@ -67,7 +67,7 @@ def test_the_whole_protocol(smallville: Path, tmp_path: Path, monkeypatch: pytes
         for one in content["rows"]
         if one["metric"] == "lowest stock" and "mclstm" in one["model"]
     ]
-    assert len(lowest) == 4
+    assert len(lowest) == 6
     assert min(lowest) >= 0
     texts = [one["claim"] for one in content["claims"]]
     assert "smallville-sparse-overall: rmse of mclstm is below that of lstm" in texts
@@ -99,7 +99,7 @@ def test_choices_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str
 
 
 def test_floors_of_sparse_days_see_nothing_else(city: City) -> None:
-    task = FlowTask(city, "sparse-step", harmonics=True)
+    task = FlowTask(city, "sparse-step", "harmonics")
     learned = torch.arange(20) < 16
     record = record_of(task, learned, test=True)
     observed = torch.from_numpy(record.y[0]).isfinite().all(-1).view(20, 288)
@@ -108,9 +108,7 @@ def test_floors_of_sparse_days_see_nothing_else(city: City) -> None:
     y = predictions("regression", 13, task, learned)
     other = city._replace(train=city.train._replace(y=city.train.y.clone()))
     other.train.y[100] += 50.0  # a step that nobody observed
-    assert torch.equal(
-        y, predictions("regression", 13, FlowTask(other, "sparse-step", harmonics=True), learned)
-    )
+    assert torch.equal(y, predictions("regression", 13, FlowTask(other, "sparse-step", "harmonics"), learned))
 
 
 def test_a_claim_needs_both_models_and_most_seeds() -> None:
@@ -122,7 +120,7 @@ def test_a_claim_needs_both_models_and_most_seeds() -> None:
     assert one["holds"]
     assert not claims([ours | {"model": "lstm"}, theirs | {"model": "mclstm"}])[0]["holds"]
     floor = row("x-sparse-step", "climatology", "rmse", [1.02])
-    (against,) = claims([ours | {"model": "mclstm-harmonics"}, floor])
+    (against,) = claims([ours | {"model": "mclstm-timeless"}, floor])
     assert not against["holds"]
 
 

@@ -1,7 +1,7 @@
 """Days of inbound and outbound counts, from any file the library reads, and their clock as input."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,9 @@ from mclstm.data.readers import load
 from mclstm.data.site_tables import Request, Table
 from mclstm.errors import DataError
 
-__all__ = ["City", "Days", "clock_inputs", "read_city"]
+__all__ = ["City", "Clock", "Days", "clock_inputs", "read_city"]
+
+Clock = Literal["number", "harmonics", "none"]
 
 STOCKS = ("airborne", "stock")  # columns that count who is inside, where somebody did
 TEST_SHARE = 4  # of a single series, the last day in four is for the test
@@ -127,17 +129,19 @@ def day_matrix(table: Table, name: str, steps: int, path: Path) -> Tensor:
     return torch.from_numpy(values.reshape(-1, steps).T.astype(np.float32).copy())
 
 
-def clock_inputs(days: Days, harmonics: bool) -> Tensor:
-    """The auxiliary input (T, N, A): the time of day from 0 to 1 as in the paper, or harmonics.
+def clock_inputs(days: Days, clock: Clock) -> Tensor:
+    """The auxiliary input (T, N, A): the time of day from 0 to 1 as in the paper, harmonics, or nothing.
 
-    With `harmonics` sines and cosines of the day and the week, and a mark of the weekend: 29 columns.
+    "harmonics" are sines and cosines of the day and the week, and a mark of the weekend: 29 columns.
     """
     steps, count = days.x.shape[:2]
-    if not harmonics:
+    if clock == "none":
+        return torch.zeros(steps, count, 0)
+    if clock == "number":
         return torch.linspace(0.0, 1.0, steps).view(-1, 1, 1).expand(-1, count, -1)
     last = days.first[-1] + (steps - 1) * days.step
     axis = {"time": pd.date_range(days.first[0], last, freq=days.step), "site": [""]}
-    clock = with_clock(xr.Dataset(coords=axis), DAY_HARMONICS, WEEK_HARMONICS, weekend=True)
-    columns = np.stack([clock[name].to_numpy()[0] for name in clock.data_vars], axis=-1)
+    waves = with_clock(xr.Dataset(coords=axis), DAY_HARMONICS, WEEK_HARMONICS, weekend=True)
+    columns = np.stack([waves[name].to_numpy()[0] for name in waves.data_vars], axis=-1)
     places = ((days.first - days.first[0]) / days.step).to_numpy().round().astype(int)
     return torch.from_numpy(columns[places + np.arange(steps)[:, np.newaxis]]).float()

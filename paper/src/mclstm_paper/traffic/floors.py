@@ -47,7 +47,7 @@ def fit(
     data: str | None = None,
 ) -> Result:
     """Fit a floor to the training days and score it on the test days; the regressions see harmonics, too."""
-    task = FlowTask(read_city(data, reader), reading, harmonics=True)
+    task = FlowTask(read_city(data, reader), reading, "harmonics")
     lags, trials = lags_chosen(model, task)
     train, test = task.city.train, task.city.test
     learned = torch.arange(len(train.first) + len(test.first)) < len(train.first)
@@ -102,7 +102,7 @@ def record_of(task: FlowTask, learned: Tensor, test: bool) -> Record:
         hidden[task.scored] = False
         y[hidden] = torch.nan
         y[:, ~learned] = torch.nan
-    a = torch.cat([clock_inputs(day, harmonics=True) for day in days], dim=1)
+    a = torch.cat([clock_inputs(day, task.clock) for day in days], dim=1)
     times = np.concatenate([times_of(day) for day in days])
     begins = np.tile(np.arange(len(train.x)) == 0, y.shape[1])
     x_rows, a_rows, y_rows = (row_by_row(value) for value in (x, a, y))

@@ -13,6 +13,7 @@ from mclstm_paper.baselines.lstm import LSTM
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.seeds.networks import Sources
 from mclstm_paper.seeds.switches import WEAK_IDENTITY
+from mclstm_paper.traffic.days import Clock
 from mclstm_paper.traffic.switches import (
     FREE_START,
     LSTM_MISALIGNED_START,
@@ -27,16 +28,18 @@ __all__ = [
     "Scales",
     "Setting",
     "build",
-    "harmonics_grid",
+    "clock_of",
+    "our_grid",
     "papers_grid",
 ]
 
-NETWORKS = ("mclstm", "lstm", "mclstm-harmonics", "lstm-harmonics")
+NETWORKS = ("mclstm", "lstm", "mclstm-harmonics", "lstm-harmonics", "mclstm-timeless", "lstm-timeless")
+CLOCKS: dict[str, Clock] = {"": "number", "harmonics": "harmonics", "timeless": "none"}
 HIDDEN, RATES = (10, 50, 100), (0.1, 0.05, 0.01, 0.005, 0.001)
 FORGET_BIASES, STARTS = (0.0, 5.0), (0.0, 100.0)
-HARMONICS_RATES = {"mclstm-harmonics": (0.05, 0.02), "lstm-harmonics": (0.02, 0.005)}
-HARMONICS_FORGET_BIAS = 3.0
-REACH = 8  # cells that mass passes at most in a step, with harmonics
+OUR_RATES = {"mclstm": (0.05, 0.02), "lstm": (0.02, 0.005)}
+OUR_FORGET_BIAS = 3.0
+REACH = 8  # cells that mass passes at most in a step of a conveyor
 
 
 class Setting(NamedTuple):
@@ -74,11 +77,21 @@ def papers_grid(model: str, hidden: tuple[int, ...] = HIDDEN) -> list[Setting]:
     ]
 
 
-def harmonics_grid(model: str, hidden: tuple[int, ...] = (16, 32)) -> list[Setting]:
-    """The settings of the models that see harmonics: as many for both."""
-    pairs = product(hidden, HARMONICS_RATES[model])
-    if model == "lstm-harmonics":
-        return [Setting(size, rate, HARMONICS_FORGET_BIAS) for size, rate in pairs]
+def clock_of(model: str) -> Clock:
+    """What a model sees of the time, by the end of its name.
+
+    >>> clock_of("mclstm"), clock_of("lstm-timeless")
+    ('number', 'none')
+    """
+    return CLOCKS[model.partition("-")[2]]
+
+
+def our_grid(model: str, hidden: tuple[int, ...] = (16, 32)) -> list[Setting]:
+    """The settings of our own variants: as many for both networks."""
+    kind = model.partition("-")[0]
+    pairs = product(hidden, OUR_RATES[kind])
+    if kind == "lstm":
+        return [Setting(size, rate, OUR_FORGET_BIAS) for size, rate in pairs]
     return [Setting(size, rate, start=0.0, learned=True) for size, rate in pairs]
 
 
@@ -173,12 +186,12 @@ def build(
 def mass_layer(
     model: str, setting: Setting, inlets: int, aux: int, protocol: Protocol, sources: Sources
 ) -> MCLSTM:
-    """The MC-LSTM, with the paper's start or, for harmonics, as a conveyor.
+    """The MC-LSTM, with the paper's start or, in our variants, as a conveyor.
 
     On a conveyor R is one matrix, mass moves on by up to REACH cells in a step, never back, and all outlets
     start half open: a flight is under way for a while that hardly depends on the hour.
     """
-    conveyor = model == "mclstm-harmonics"
+    conveyor, timeless = model != "mclstm", clock_of(model) == "none"
     free, learned = FREE_START.on(protocol), bool(setting.learned)
     start: Any = {"initial_state": setting.start}
     if learned:
@@ -188,6 +201,7 @@ def mass_layer(
         aux,
         setting.hidden,
         redistribution="static" if conveyor else "dynamic",
+        gates_see=() if timeless else ("aux", "state"),
         mask=onward(setting.hidden, REACH) if conveyor else None,
         stay=None if conveyor or WEAK_IDENTITY.on(protocol) else 0.9,
         output_bias=0.0 if conveyor else -3.0,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from mclstm.training.order import permutation
-from mclstm_paper.traffic.days import City, Days, clock_inputs
+from mclstm_paper.traffic.days import City, Clock, Days, clock_inputs
 from mclstm_paper.traffic.models import Scales
 
 __all__ = ["READINGS", "Batch", "FlowTask", "imputed", "observed_steps"]
@@ -56,28 +56,28 @@ def imputed(x: Tensor, steps: list[int], reading: str) -> Tensor:
 
 
 class FlowTask:
-    """A city under one reading of the protocol, with the paper's clock or with harmonics."""
+    """A city under one reading of the protocol, and the clock that a model sees."""
 
-    def __init__(self, city: City, reading: str, harmonics: bool) -> None:
-        self.city, self.reading, self.harmonics = city, reading, harmonics
+    def __init__(self, city: City, reading: str, clock: Clock) -> None:
+        self.city, self.reading, self.clock = city, reading, clock
         steps = len(city.train.x)
         self.scored = list(range(steps)) if reading == "dense" else observed_steps(city.train)
         self.until = self.scored[-1] + 1  # what comes after the last scored step teaches nothing
         self.known = imputed(city.train.x, self.scored, reading)
 
     @cached_property
-    def clock(self) -> Tensor:
+    def a(self) -> Tensor:
         """The auxiliary inputs of the training days, (T, N, A)."""
-        return clock_inputs(self.city.train, self.harmonics)
+        return clock_inputs(self.city.train, self.clock)
 
-    def test_clock(self) -> Tensor:
+    def test_a(self) -> Tensor:
         """The auxiliary inputs of the test days, (T, N, A)."""
-        return clock_inputs(self.city.test, self.harmonics)
+        return clock_inputs(self.city.test, self.clock)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Inlets, auxiliary inputs, outlets."""
-        return self.known.shape[-1], self.clock.shape[-1], self.city.train.y.shape[-1]
+        return self.known.shape[-1], self.a.shape[-1], self.city.train.y.shape[-1]
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The days of training and of validation, drawn by the seed: 85 % and 15 %."""
@@ -89,7 +89,7 @@ class FlowTask:
     def batch(self, days: np.ndarray) -> Batch:
         """The days (E, B) of the members, up to the last scored step."""
         index = torch.from_numpy(np.ascontiguousarray(days))
-        parts = (value[: self.until] for value in (self.known, self.clock, self.city.train.y))
+        parts = (value[: self.until] for value in (self.known, self.a, self.city.train.y))
         return Batch(*(value[:, index].movedim(1, 0).contiguous() for value in parts))
 
     def errors(self, y: Tensor, target: Tensor) -> Tensor:

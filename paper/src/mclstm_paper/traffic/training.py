@@ -20,7 +20,7 @@ from mclstm_paper.seeds.networks import sources
 from mclstm_paper.seeds.recipes import Decay
 from mclstm_paper.seeds.training_loop import Problem, train
 from mclstm_paper.traffic.days import read_city
-from mclstm_paper.traffic.models import LSTMFlows, MassFlows, Setting, build
+from mclstm_paper.traffic.models import LSTMFlows, MassFlows, Setting, build, clock_of
 from mclstm_paper.traffic.scoring import scores
 from mclstm_paper.traffic.task import FlowTask
 
@@ -67,15 +67,14 @@ def learn(
 ) -> Result:
     """Train the seeds to update `goal` with the best setting of the grid; the last weights are tested.
 
-    Models with harmonics use their best weights on validation days. operation: the name of city and reading.
+    Our own variants use their best weights on validation days. operation: the name of city and reading.
     """
-    harmonics = model.endswith("-harmonics")
-    forecaster = Forecaster(model, FlowTask(read_city(data, reader), reading, harmonics), protocol)
+    forecaster = Forecaster(model, FlowTask(read_city(data, reader), reading, clock_of(model)), protocol)
     settings = [Setting(*values) for values in grid]
     trials = choose(folder, monitor, grid_updates, forecaster, settings)
     best = min(trials, key=Trial.mean).setting
     members, network = run(folder, monitor, goal, forecaster, best, seeds)
-    if harmonics:
+    if clock_of(model) != "number":
         members.use_best()
     return {
         "choice": best._asdict(),
@@ -162,8 +161,8 @@ def problem(network: MassFlows | LSTMFlows, task: FlowTask, seeds: list[int], up
     def note(ensemble: Ensemble) -> str:
         return f"validation RMSE {float(ensemble.record('validation')[-1].nanmedian().sqrt()):.3g}"
 
-    # The paper's rate is constant; harmonics come with a falling one.
-    decay = Decay(updates // 2, updates, 0.05) if task.harmonics else None
+    # The paper's rate is constant, that of our variants falls.
+    decay = Decay(updates // 2, updates, 0.05) if task.clock != "number" else None
     return Problem(network, losses, evaluate, clamped=False, note=note, decay=decay)
 
 
@@ -172,7 +171,7 @@ def tested(network: MassFlows | LSTMFlows, members: Ensemble, forecaster: Foreca
     """The scores of every member on the test days, and one day as the first member forecasts it."""
     model, task, protocol = forecaster
     days = task.city.test
-    y, stock = network.with_stock(days.x, task.test_clock())
+    y, stock = network.with_stock(days.x, task.test_a())
     values = scores(model, y, stock, days, protocol)
     failed = (members.failed >= 0).tolist()
     marked = {
