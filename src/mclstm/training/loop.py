@@ -91,9 +91,8 @@ def fit(
         while not progress.finished:
             # One update on the batch of this epoch and position.
             epoch, position = locate(progress.update, count, batch_size)
-            batch = batch_of(
-                model, data, where, seed, epoch, slice(position * batch_size, (position + 1) * batch_size)
-            )
+            part = slice(position * batch_size, (position + 1) * batch_size)
+            batch = batch_of(model, data, where, seed, epoch, part)
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
             counts = importance.of(batch.site, peaks=progress.update >= total - peak_updates)
             random = torch.get_rng_state()
