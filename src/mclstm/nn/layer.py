@@ -11,6 +11,7 @@ from mclstm.nn.door import Layout, arrange
 from mclstm.nn.ensemble_dim import Seeds
 from mclstm.nn.flows import Flows, backend_flows, reference_flows
 from mclstm.nn.gates import GateOptions, Gates, Norm, Outlet, Redistribution, StateNorm
+from mclstm.nn.trace import Trace, trace
 from mclstm.ops import dispatch
 from mclstm.ops.ledger import audit
 from mclstm.ops.problem import Problem
@@ -241,6 +242,28 @@ class MCLSTM(nn.Module):
             flows = backend_flows(self.backend, problem, layout)
         audit(flows.ledger, flows.h.shape[-1], problem.x.dtype)
         return flows
+
+    def trace(
+        self,
+        x: Input,  # (T, B, M)
+        a: Input = None,  # (T, B, A)
+        c0: Input = None,  # (B, K)
+        *,
+        static: Input = None,  # (B, S)
+        lengths: Lengths = None,  # (B,)
+    ) -> Trace:
+        """Where the mass came from and where it went, see `Trace`; arguments as for `forward`.
+
+        >>> layer, x = MCLSTM(1, 0, 3), torch.rand(5, 2, 1)
+        >>> trace = layer.trace(x)
+        >>> trace.behind(torch.tensor([4])).x.shape  # what each step gave to the last outflow
+        torch.Size([5, 2, 1, 1])
+        >>> torch.allclose(trace.ages(3).sum(2).float(), layer(x)[0])
+        True
+        """
+        problem, layout = self._arrange(x, a, c0, static, lengths)
+        with full_precision(problem.x.device):
+            return trace(self.backend, problem, layout)
 
     def _arrange(
         self, x: Input, a: Input, c0: Input, static: Input, lengths: Lengths
