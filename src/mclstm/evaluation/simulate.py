@@ -15,7 +15,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
 from mclstm.models.output import Output, State
 
-__all__ = ["Simulation", "require_periods", "simulate"]
+__all__ = ["Simulation", "require_periods", "simulate", "site_batches"]
 
 SITES = 64  # at most so many run together, to bound the memory; with state_norm="batch" it changes the result
 
@@ -57,7 +57,7 @@ def simulate(
     collected: dict[str, NDArray[np.float64]] = {}
     final: State = {} if state is None else {name: value.clone() for name, value in state.items()}
     model.train(False)
-    for batch in _batches(data.covered, start, period[1]):
+    for batch in site_batches(data.covered, start, period[1]):
         rows = torch.from_numpy(batch.sites)
         before = None if state is None else {name: value[rows] for name, value in state.items()}
         output = _forward(model, data, rows, slice(batch.first, batch.after), before)
@@ -101,7 +101,7 @@ def _initial(name: str, output: Output, sites: int) -> Tensor:
     return value.new_zeros(sites, *value.shape[1:])
 
 
-def _batches(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[SiteBatch]:
+def site_batches(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[SiteBatch]:
     """Sites grouped by the steps they cover, at most SITES per batch; covered (sites, time)."""
     for first, last, sites in spans(covered[:, start:after]):
         for at in range(0, len(sites), SITES):

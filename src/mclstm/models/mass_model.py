@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +13,23 @@ from mclstm.nn.heads import LinearHead, MCFCHead, ScaledHead, SumHead
 from mclstm.nn.hydrology import AuxMemory, InputScaling, closure_penalty, scaling_penalty
 from mclstm.nn.hydrology import cell_penalty as squared_cells
 from mclstm.nn.layer import MCLSTM
+from mclstm.nn.trace import Trace
 
 __all__ = ["MassModel", "build_hybrid", "build_mass", "start_of"]
 
 EVAPOTRANSPIRATION = "evapotranspiration"
 SHORTEST, LONGEST = 0.01, 1e5  # steps of a residence time
 PENALTY = 0.1  # weight of the closure and scaling penalties in a loss of order one
+
+
+class Entering(NamedTuple):
+    """What the parts in front of the layer hand on to it."""
+
+    x: Tensor  # (T, B, M) mass
+    a: Tensor  # (T, B, A)
+    static: Tensor  # (B, S)
+    state: State  # of those parts
+    penalty: Tensor  # scalar
 
 
 class MassModel(nn.Module):
@@ -75,24 +86,45 @@ class MassModel(nn.Module):
         static: Tensor,  # (B, S)
         state: State | None = None,
     ) -> Output:
-        state = state or {}
-        penalty = x.new_zeros(())
-        if self.scaling is not None:
-            x, factors = self.scaling(x, with_static(a, static))
-            penalty = penalty + PENALTY * scaling_penalty(factors)
-        after: State = {}
-        if self.memory is not None:
-            before = state["memory"].transpose(0, 1) if "memory" in state else None
-            a, remembered = self.memory(self._read_by_memory(x, with_static(a, static)), before)
-            static = static[:, :0]
-            after["memory"] = remembered.transpose(0, 1)
-        h, c = self.layer.trajectory(x, a, state.get("cells"), static=static)
+        x, a, static, after, penalty = self.enter(x, a, static, state or {})
+        h, c = self.layer.trajectory(x, a, (state or {}).get("cells"), static=static)
         y = self.head(h)
         if self.cell_weight:
             penalty = penalty + self.cell_weight * squared_cells(c)
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
         return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+
+    def enter(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State,
+    ) -> Entering:
+        """Scale the mass and let the memory read, as far as the model has these parts."""
+        penalty, after = x.new_zeros(()), State()
+        if self.scaling is not None:
+            x, factors = self.scaling(x, with_static(a, static))
+            penalty = PENALTY * scaling_penalty(factors)
+        if self.memory is not None:
+            before = state["memory"].transpose(0, 1) if "memory" in state else None
+            a, remembered = self.memory(self._read_by_memory(x, with_static(a, static)), before)
+            static = static[:, :0]
+            after["memory"] = remembered.transpose(0, 1)
+        return Entering(x, a, static, after, penalty)
+
+    @torch.no_grad()
+    def trace(
+        self,
+        x: Tensor,  # (T, B, M)
+        a: Tensor,  # (T, B, A)
+        static: Tensor,  # (B, S)
+        state: State | None = None,
+    ) -> Trace:
+        """Where the mass of a run came from and where it went; arguments as for `forward`."""
+        x, a, static, _, _ = self.enter(x, a, static, state or {})
+        return self.layer.trace(x, a, (state or {}).get("cells"), static=static)
 
     def _read_by_memory(self, x: Tensor, a: Tensor) -> Tensor:  # (T, B, M), (T, B, A + S)
         if not self.memory_sees_mass:

@@ -50,7 +50,7 @@ class Trace:
         tags: (T,) or (T, M), the number of each input's tag, from 0 on · outlets: (K, O), the share of each
         cell's outflow; by default one outlet for every cell
         """
-        return self._outward(torch.cat(list(self.forward_parts(tags, outlets))))
+        return self._outward(torch.cat([flows for flows, _ in self.forward_parts(tags, outlets)]))
 
     def ages(self, longest: int, outlets: Tensor | None = None) -> Tensor:
         """The outflow by age, (T, B, longest + 2, O): what entered in the same step has age 0.
@@ -73,25 +73,26 @@ class Trace:
             start = start.unflatten(0, (self.layout.members, -1))
         return Origins(self._outward(torch.cat(parts[::-1])), self.layout.state(start))
 
-    def forward_parts(self, tags: Tensor, outlets: Tensor | None = None) -> Iterator[Tensor]:
-        """As `forward`, some steps at a time, (T', N, G + 1, O): N sequences, the samples of all members."""
+    def forward_parts(self, tags: Tensor, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+        """As `forward`, some steps at a time, (T', N, G + 1, O), with the cells by tag after them, (N, G + 1, K).
+
+        N sequences are the samples of all members.
+        """
         tags = tags.unsqueeze(-1).expand(-1, self.masses) if tags.dim() == 1 else tags
         if tags.shape != (self.steps, self.masses) or tags.numel() and int(tags.min()) < 0:
             raise ValueError(f"tags has shape {tuple(tags.shape)}; give {self.steps} numbers from 0 on.")
         count = int(tags.max()) + 1 if tags.numel() else 0
-        cells = self._start().unsqueeze(1)
-        cells = torch.cat([cells.new_zeros(self.sequences, count, self.cells), cells], dim=1)
+        cells = self._cells_by_tag(count)
         for first in range(0, self.steps, self.each):
             enter = tracing.tagged(tags[first : first + self.each])
             flows, cells = tracing.follow(self._moves(first), cells, enter, self._outlets(outlets))
-            yield flows
+            yield flows, cells
 
     def age_parts(self, longest: int, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
         """As `ages`, some steps at a time, (T', N, longest + 2, O), with the cells by age, (N, longest + 2, K)."""
         if longest < 1:
             raise ValueError(f"longest is {longest}; give an age of at least 1 step.")
-        cells = self._start().unsqueeze(1)
-        cells = torch.cat([cells.new_zeros(self.sequences, longest + 1, self.cells), cells], dim=1)
+        cells = self._cells_by_tag(longest + 1)
         for first in range(0, self.steps, self.each):
             flows, cells = tracing.follow(self._moves(first), cells, tracing.aged, self._outlets(outlets))
             yield flows, cells
@@ -109,6 +110,11 @@ class Trace:
 
     def _start(self) -> Tensor:  # (N, K)
         return self.c.select(-3, 0).reshape(-1, self.cells).double()
+
+    def _cells_by_tag(self, count: int) -> Tensor:  # (N, count + 1, K)
+        """Empty tags, and the initial stores as the last."""
+        start = self._start().unsqueeze(1)
+        return torch.cat([start.new_zeros(self.sequences, count, self.cells), start], dim=1)
 
     def _outlets(self, outlets: Tensor | None) -> Tensor:  # (K, O)
         return torch.eye(self.cells, dtype=torch.float64) if outlets is None else outlets.double()
