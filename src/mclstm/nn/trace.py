@@ -97,6 +97,10 @@ class Trace:
             flows, cells = tracing.follow(self._moves(first), cells, tracing.aged, self._outlets(outlets))
             yield flows, cells
 
+    def parts(self) -> Iterator[tracing.Moves]:
+        """How the mass moved, in shares, some steps at a time."""
+        return (self._moves(first) for first in range(0, self.steps, self.each))
+
     def _moves(self, first: int) -> tracing.Moves:
         """The shares of some steps from `first` on."""
         some = slice(first, first + self.each)
