@@ -1,4 +1,4 @@
-"""Ages and fates of a site's mass add up to what was simulated, and a linear store has the ages it must have."""
+"""Ages and fates of mass add up to what was simulated, and a linear store has the ages it must have."""
 
 import math
 
@@ -74,7 +74,7 @@ def test_the_median_age_of_a_linear_store(series: xr.Dataset) -> None:
     steady["rain"][:] = 1.0
     steady["melt"][:] = 0.0
     traced = trace_ages([store], prepared(steady), steady, age_classes(steady["time"].to_index()))
-    leaves = float(torch.sigmoid(store.layer.gates.b_o))
+    leaves = torch.sigmoid(store.layer.gates.b_o).item()
     expected = math.ceil(math.log(0.5) / math.log(1 - leaves)) - 1
     assert float(traced["median_age"][0, -1, 0]) == expected
     assert float(traced["young_share"][0, -1, 0]) == pytest.approx(1 - (1 - leaves) ** 70, rel=1e-5)
@@ -91,7 +91,8 @@ def test_the_origins_of_an_outflow_are_those_of_the_ages(series: xr.Dataset) -> 
     young = table[table["date"] > date - pd.Timedelta("7D")]["amount"].sum()
     assert young == pytest.approx(float(here[0]))
     start = table[table["input"] == START]["amount"].item()
-    assert start == pytest.approx(float(here[-1])) and start > 0
+    assert start == pytest.approx(float(here[-1]))
+    assert start > 0
 
 
 def test_what_cannot_be_traced_is_said(series: xr.Dataset) -> None:

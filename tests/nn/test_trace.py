@@ -30,15 +30,16 @@ def by_step(flows: Flows) -> tuple[Tensor, Tensor]:
 
     (T, B, T + 1, K) and (B, T + 1, K), led by E.
     """
-    parts = []
-    for s in range(flows.x.shape[-3]):
-        only = torch.zeros_like(flows.x)
-        only.select(-3, s).copy_(flows.x.select(-3, s))
-        parts.append(brute_force(flows, only, torch.zeros_like(flows.c.select(-3, 0))))
-    parts.append(brute_force(flows, torch.zeros_like(flows.x), flows.c.select(-3, 0)))
-    return torch.stack([h for h, _ in parts], dim=-2), torch.stack([c for _, c in parts], dim=-2)
+    steps, start = flows.x.shape[-3], flows.c.select(-3, 0)
+    own = torch.eye(steps + 1, steps, dtype=torch.float64).view(
+        steps + 1, *[1] * (flows.x.dim() - 3), steps, 1, 1
+    )
+    empty = torch.zeros_like(start).expand(steps, *start.shape)
+    h, c = brute_force(flows, own * flows.x, torch.cat([empty, start.unsqueeze(0)]))  # led by the tags
+    return h.movedim(0, -2), c.movedim(0, -2)
 
 
+@torch.no_grad()
 def compare(layer: MCLSTM, given: dict[str, Tensor], lengths: Tensor | None, signed: bool) -> None:
     flows, trace = layer.flows(**given, lengths=lengths), layer.trace(**given, lengths=lengths)
     if not flows.x.numel() + flows.c.numel():
@@ -94,7 +95,7 @@ def chain(cells: int, moves_on: float) -> MCLSTM:
     )
     with torch.no_grad():
         layer.gates.b_i.copy_(torch.where(torch.arange(cells) == 0, 1e4, -1e4))
-        layer.gates.B_r.copy_(torch.eye(cells) * math.log((1 - moves_on) / moves_on))
+        layer.gates.B_r.copy_(eye.double() * math.log((1 - moves_on) / moves_on))
         layer.gates.b_o.copy_(torch.where(torch.arange(cells) == cells - 1, 1e4, -1e4))
     return layer
 

@@ -22,7 +22,9 @@ def trace(
     columns: Annotated[
         Path | None, typer.Option(help="YAML with your names (columns:), units: and area: of the data")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="folder to write to [default: RUN/trace, or trace]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder to write to [default: RUN/trace, or trace]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Trace all mass: its age when it leaves, where each input went, the inputs behind a flood."""

@@ -40,8 +40,8 @@ def trace_model(
 ) -> Traced:
     """Trace all mass of a run or a packed model through its own data, or through other data.
 
-    sites: by default all · peak: a date whose outflow is explained; by default the largest of each site, where
-    at most ten are traced · longest: days for which ages are followed
+    sites: by default all · peak: a date whose outflow is explained; by default the largest of each site, if
+    there are at most ten · longest: days for which ages are followed
     """
     model = open_model(path)
     members = list(model.members.values())

@@ -23,8 +23,8 @@ __all__ = ["by_turnover", "cell_sentence", "read_cells"]
 
 Floats = NDArray[np.float64]
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 SEASONAL, STEERED = 0.5, 0.3  # correlations from which a sentence speaks of a season, or of an input
 NEARLY_EMPTY = 0.001  # share of all mass
@@ -40,8 +40,8 @@ def read_cells(
 ) -> pd.DataFrame:
     """One row per cell, the fastest first.
 
-    storages: observed or modelled ones, each (T,) with NaN where unknown. Beside the correlation of every cell
-    with them stand two yardsticks that need no cells: the usual value of the date, and the total storage.
+    storages: observed or modelled ones, each (T,) with NaN where unknown. Beside the correlation of every
+    cell with them stand two yardsticks that need no cells: the usual value of the date, the total storage.
     """
     row = [str(name) for name in series["site"].to_numpy()].index(site)
     steps = np.flatnonzero(data.covered[row])
@@ -56,15 +56,18 @@ def read_cells(
     table = pd.DataFrame({"cell": np.arange(len(mean)), "share of storage": mean / max(mean.sum(), 1e-300)})
     table["turnover (days)"] = np.divide(mean, left, out=np.full(len(mean), np.nan), where=left > 0) * days
     table = table.join(pd.DataFrame([season(values, time) for values in stored[1:].T]))
-    known = {name: series[name][row, some].to_numpy() for name in (*names(series, "mass"), *names(series, "aux"))}
+    known = {
+        name: series[name][row, some].to_numpy() for name in (*names(series, "mass"), *names(series, "aux"))
+    }
     table = table.join(pd.DataFrame([steering(values, known) for values in leaves.T]))
     for name, values in (storages or {}).items():
-        table = table.assign(**beside(name, values[some], stored[1:], time))
+        for column, numbers in beside(name, values[some], stored[1:], time).items():
+            table[column] = np.broadcast_to(np.asarray(numbers, dtype=np.float64), len(table))
     return by_turnover(table)
 
 
 def moved(parts: Iterable[Moves], stored: Floats) -> tuple[Floats, Floats]:
-    """The mean mass that leaves each cell in a step, to other cells or out, (K,); the share that goes out, (T, K)."""
+    """The mean mass that leaves each cell in a step, to other cells or out, (K,); the share out, (T, K)."""
     gone, shares, at = np.zeros(stored.shape[1]), [], 0
     for part in parts:
         R, leaves = part.R[:, 0].numpy(), part.leaves[:, 0].numpy()
@@ -80,17 +83,17 @@ def moved(parts: Iterable[Moves], stored: Floats) -> tuple[Floats, Floats]:
 
 
 def season(values: Floats, time: pd.DatetimeIndex) -> dict[str, object]:  # (T,)
-    """The month in which a store is fullest, and how well the date alone tells it in years that did not choose."""
+    """The month in which a store is fullest, and how well the date alone tells its content in later years."""
     half = len(time) // 2
     if time[-1] - time[0] < pd.Timedelta("730D"):
         return {"fullest in": "", "r of the date": np.nan}
     by_month = pd.Series(values[:half], index=time[:half]).groupby(time[:half].month).mean()
     r = correlation(usual(time[:half], values[:half], time[half:]), values[half:])
-    return {"fullest in": MONTHS[int(by_month.idxmax()) - 1], "r of the date": r}
+    return {"fullest in": MONTHS[by_month.index[int(by_month.argmax())] - 1], "r of the date": r}
 
 
 def steering(leaves: Floats, inputs: Mapping[str, Floats]) -> dict[str, object]:  # (T,), each (T,)
-    """The input that goes with an outlet best, chosen in the first half, and its correlation in the second."""
+    """The input that goes with an outlet best in the first half, and its correlation in the second."""
     half = len(leaves) // 2
     # Of shares near 0 or 1 the logit varies, not the share.
     logit = np.log(np.clip(leaves, 1e-12, None)) - np.log(np.clip(1 - leaves, 1e-12, None))
@@ -103,7 +106,7 @@ def steering(leaves: Floats, inputs: Mapping[str, Floats]) -> dict[str, object]:
 
 
 def beside(name: str, values: Floats, stored: Floats, time: pd.DatetimeIndex) -> dict[str, object]:
-    """Correlations with an observed storage in the second half: of each cell, of the date, and of the total."""
+    """Correlations with a storage in the second half: of each cell, of the date, and of the total."""
     half = len(time) // 2
     known = np.isfinite(values)
     past, held = known & (np.arange(len(time)) < half), known & (np.arange(len(time)) >= half)
@@ -126,8 +129,8 @@ def cell_sentence(row: pd.Series) -> str:
 
     >>> about = {"cell": 3, "share of storage": 0.2, "turnover (days)": 41.0, "fullest in": "March",
     ...          "r of the date": 0.8, "opens with": "tmax", "r of opening": 0.7}
-    >>> cell_sentence(pd.Series(about))
-    'Cell 3 holds 20 % of the stored mass for 41 days on average, is fullest in March, and empties faster with high tmax.'
+    >>> cell_sentence(pd.Series(about)).split(", ")[1:]
+    ['is fullest in March', 'and empties faster with high tmax.']
     """
     if not row["share of storage"] >= NEARLY_EMPTY:
         return f"Cell {row['cell']} is nearly always empty."

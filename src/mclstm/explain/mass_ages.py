@@ -3,6 +3,7 @@
 Ages are those of a model with mixed cells, which was fitted to flows and not to tracers.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,8 +28,13 @@ __all__ = ["AgeClasses", "Ages", "age_classes", "ages", "exits", "fates", "trace
 Floats = NDArray[np.float64]
 DAY = PERIODS["day"]
 YOUNG = 70 * DAY  # 2.3 months, below which hydrologists call water young (Kirchner 2016)
-# The ages, in days, at which classes end, by the longest step they are for; the last is the oldest age followed.
-ENDS = {1 / 12: (1 / 24, 0.25, 1.0), 0.5: (1.0, 7.0, 30.0), 7.0: (7.0, 30.0, 365.0), 366.0: (90.0, 365.0, 1825.0)}
+# The ages at which classes end, in days, by the longest step they are for. The last is the oldest followed.
+ENDS = {
+    1 / 48: (1 / 24, 0.25, 1.0),
+    0.5: (1.0, 7.0, 30.0),
+    7.0: (7.0, 30.0, 365.0),
+    366.0: (90.0, 365.0, 1825.0),
+}
 START = "in store at the start"
 
 
@@ -43,7 +49,7 @@ class AgeClasses(NamedTuple):
     def labels(self) -> list[str]:
         """The names of the classes, the last for what was there at the start."""
         days = [_duration(end * self.step) for end in self.ends]
-        between = [f"{low} to {high}" for low, high in zip(days[:-1], days[1:], strict=True)]
+        between = [f"{low} to {high}" for low, high in itertools.pairwise(days)]
         return [f"below {days[0]}", *between, f"{days[-1]} or more", START]
 
 
@@ -58,13 +64,13 @@ class Ages(NamedTuple):
 
 
 def age_classes(time: pd.DatetimeIndex, longest: float | None = None) -> AgeClasses:
-    """Classes that fit the step of the data; longest: days that are followed, by default a year for daily data.
+    """Classes that fit the step of the data; longest: days that are followed, by default a year of days.
 
     >>> age_classes(pd.date_range("2001-01-01", periods=9)).labels[:3]
     ['below 7 days', '7 days to 30 days', '30 days to 365 days']
     """
     step = (step_length(time) or int(np.median(np.diff(time.as_unit("ns").asi8)))) / DAY
-    ends = next((ends for most, ends in ENDS.items() if step <= most), ENDS[366.0])
+    ends: tuple[float, ...] = next((ends for most, ends in ENDS.items() if step <= most), ENDS[366.0])
     if longest is not None:
         ends = (*(end for end in ends if end < longest), longest)
     whole = tuple(dict.fromkeys(max(1, round(end / step)) for end in ends))
@@ -89,7 +95,7 @@ def exits(model: MassModel) -> Tensor:
     """
     if not (isinstance(model, MassModel) and model.conserving and model.head.conserving):
         raise ConfigError(
-            "this model does not conserve mass from its inputs to its outlets, so that no mass can be traced. "
+            "this model does not conserve mass from its inputs to its outlets, so its mass cannot be traced. "
             "Trace an mclstm or hybrid with head: sum or mcfc and without input_scaling."
         )
     with torch.no_grad():
@@ -120,8 +126,8 @@ def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses)
             (younger[..., classes.young - 1] / total).masked_fill(total <= 0, torch.nan),
         ))  # fmt: skip
         transit = transit + flows.sum(0)
-    by_step = (torch.cat(column).numpy() for column in zip(*kept, strict=True))
-    return Ages(*by_step, transit.numpy(), stored.numpy())
+    by_class, median, young = (torch.cat(column).numpy() for column in zip(*kept, strict=True))
+    return Ages(by_class, median, young, transit.numpy(), stored.numpy())
 
 
 @torch.no_grad()
@@ -130,10 +136,10 @@ def fates(traces: Sequence[Trace], shares: Sequence[Tensor]) -> Floats:
     total = torch.zeros(())
     for trace, share in zip(traces, shares, strict=True):
         tags = torch.arange(trace.masses).expand(trace.steps, -1)
-        gone, cells = torch.zeros(()), torch.zeros(())
+        gone = stored = torch.zeros(())
         for flows, cells in trace.forward_parts(tags, share):
-            gone = gone + flows.sum(0)
-        total = total + torch.cat([gone, cells.sum(-1, keepdim=True)], dim=-1) / len(traces)
+            gone, stored = gone + flows.sum(0), cells.sum(-1, keepdim=True)
+        total = total + torch.cat([gone, stored], dim=-1) / len(traces)
     return np.asarray(total)
 
 

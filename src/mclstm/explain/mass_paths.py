@@ -67,8 +67,8 @@ def entry_to_exit(
 ) -> xr.Dataset:
     """How much of what enters leaves where, and after how long: sums over all sequences, by hour of entry.
 
-    `amount` (hour, input, exit), the last exit is still inside at the end · `dwell` (hour, input, outlet), the
-    mean time from entry to exit in minutes; NaN where nothing leaves.
+    `amount` (hour, input, exit), the last exit is still inside at the end · `dwell` (hour, input, outlet),
+    the mean time from entry to exit in minutes; NaN where nothing leaves.
     """
     where = sequences(data, times(series), period, rhythm, observed=False).windows
     masses, steps = data.x.shape[-1], where.length
@@ -79,14 +79,15 @@ def entry_to_exit(
         for at in range(0, len(where.site), SEQUENCES):
             batch = gather(data, where, np.arange(at, min(at + SEQUENCES, len(where.site))))
             trace = model.train(False).trace(batch.x, batch.a, batch.static)
-            now = 0
+            now, stored = 0, torch.zeros(())
             for flows, cells in trace.forward_parts(tags, share):
                 amounts = flows.sum(1)[:, :-1] / len(models)  # (T', tags, O)
                 left = left + amounts.sum(0)
                 clock = torch.arange(now, now + len(flows), dtype=torch.float64)
                 moment = moment + (amounts * clock.view(-1, 1, 1)).sum(0)
                 now += len(flows)
-            inside = inside + cells.sum((0, -1))[:-1] / len(models)
+                stored = cells.sum((0, -1))[:-1] / len(models)
+            inside = inside + stored
     entered = times(series)[where.start[0] : where.start[0] + steps]
     hours = (entered.as_unit("ns").asi8 % DAY) // HOUR
     step = step_length(times(series)) / HOUR * 60
@@ -119,4 +120,4 @@ def _step(series: xr.Dataset, date: pd.Timestamp) -> int:
     time = times(series)
     if date not in time:
         raise DataError(f"the data has no step at {date}; it covers {time[0]} to {time[-1]}.")
-    return int(time.get_loc(date))
+    return int(np.searchsorted(time, date))

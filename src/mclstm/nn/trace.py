@@ -70,18 +70,18 @@ class Trace:
             parts.append(given)
         start = self._start().unsqueeze(1) * value
         if self.layout.members is not None:
-            start = start.unflatten(0, (self.layout.members, -1))
+            start = start.view(self.layout.members, -1, *start.shape[1:])
         return Origins(self._outward(torch.cat(parts[::-1])), self.layout.state(start))
 
     def forward_parts(self, tags: Tensor, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-        """As `forward`, some steps at a time, (T', N, G + 1, O), with the cells by tag after them, (N, G + 1, K).
+        """As `forward`, some steps at a time, (T', N, G + 1, O), and the cells by tag after them.
 
-        N sequences are the samples of all members.
+        The samples of all members are N sequences.
         """
-        tags = tags.unsqueeze(-1).expand(-1, self.masses) if tags.dim() == 1 else tags
-        if tags.shape != (self.steps, self.masses) or tags.numel() and int(tags.min()) < 0:
-            raise ValueError(f"tags has shape {tuple(tags.shape)}; give {self.steps} numbers from 0 on.")
         count = int(tags.max()) + 1 if tags.numel() else 0
+        tags = tags.unsqueeze(-1).expand(-1, self.masses) if tags.dim() == 1 else tags
+        if tags.shape != (self.steps, self.masses) or (tags < 0).any():
+            raise ValueError(f"tags has shape {tuple(tags.shape)}; give {self.steps} numbers from 0 on.")
         cells = self._cells_by_tag(count)
         for first in range(0, self.steps, self.each):
             enter = tracing.tagged(tags[first : first + self.each])
@@ -89,7 +89,7 @@ class Trace:
             yield flows, cells
 
     def age_parts(self, longest: int, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-        """As `ages`, some steps at a time, (T', N, longest + 2, O), with the cells by age, (N, longest + 2, K)."""
+        """As `ages`, some steps at a time, (T', N, longest + 2, O), and the cells by age then."""
         if longest < 1:
             raise ValueError(f"longest is {longest}; give an age of at least 1 step.")
         cells = self._cells_by_tag(longest + 1)
@@ -125,7 +125,7 @@ class Trace:
 
     def _outward(self, flows: Tensor) -> Tensor:  # (T, N, ...) -> (T, B, ...), led by E with members
         if self.layout.members is not None:
-            flows = flows.unflatten(1, (self.layout.members, -1)).movedim(1, 0)
+            flows = flows.view(len(flows), self.layout.members, -1, *flows.shape[2:]).movedim(1, 0)
         return self.layout.outward(flows)
 
 

@@ -50,7 +50,7 @@ def moves(problem: Problem, c: Tensor) -> Moves:
     i = reference.input_gate(reference.affine(z, weights.W_i, weights.b_i), form)
     R = reference.redistribution(z, x, a, before, weights, form)
     leaves, _, stays = reference.outlet(z, torch.ones_like(before), weights, form)
-    shares = (value.unflatten(0, (steps, samples)).double() for value in (i, R, leaves, stays))
+    shares = (value.view(steps, samples, *value.shape[1:]).double() for value in (i, R, leaves, stays))
     return _without_padding(Moves(problem.x.double(), *shares), problem.valid)
 
 
@@ -98,7 +98,7 @@ def follow(part: Moves, cells: Tensor, enter: Enter, outlets: Tensor) -> tuple[T
 
 @torch.no_grad()
 def look_back(part: Moves, value: Tensor, steps: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """What every input gives to some outflows, (T, N, G, M), and the value of the cells before the first step.
+    """What every input gives to some outflows, (T, N, G, M), and the value of the cells before these steps.
 
     Outflow g is that of step steps[g], counted by shares[g] of each cell's outflow. The value of a cell is
     the part of its mass that reaches the outflow:

@@ -23,7 +23,7 @@ def outflow_ages(traced: xr.Dataset, site: str, outlet: str) -> Figure:
     traced: as `trace_ages` gives it
     """
     here = traced.sel(site=site, outlet=outlet)
-    days = date2num(here["time"].to_numpy())
+    days = date2num(here["time"].to_numpy())  # type: ignore[no-untyped-call]
     with plot_style():
         figure = Figure(figsize=(8.0, 6.2), layout="constrained")
         grid = figure.add_gridspec(3, 1, height_ratios=(2.2, 1.3, 1.6))
@@ -44,9 +44,7 @@ def _draw_classes(axis: Axes, days: np.ndarray, amounts: xr.DataArray, outlet: s
     labels = [str(label) for label in amounts["age_class"].to_numpy()]
     shades = [*colormaps["YlGnBu"](np.linspace(0.95, 0.3, len(labels) - 1)), COLOURS["trash"]]
     values = np.nan_to_num(amounts.transpose("age_class", "time").to_numpy())
-    axis.stackplot(
-        days, values, labels=labels, colors=shades, linewidth=0, rasterized=values.size > CROWDED
-    )
+    axis.stackplot(days, values, labels=labels, colors=shades, linewidth=0, rasterized=values.size > CROWDED)
     axis.set_ylabel(axis_label(outlet, str(amounts.attrs.get("units", ""))))
     legend_above(axis, columns=len(labels))
 
@@ -78,15 +76,19 @@ def behind_outflow(table: pd.DataFrame, site: str, outlet: str, unit: str) -> Fi
     amounts = dated.pivot_table(index="date", columns="input", values="amount", sort=False)
     latest = amounts.iloc[::-1].sum(axis=1).cumsum() / max(float(table["amount"].sum()), 1e-300)
     shown = amounts.iloc[-max(int((latest < SHOWN).sum()) + 1, LEAST) :]
-    days = date2num(shown.index.to_numpy())
+    days = date2num(shown.index.to_numpy())  # type: ignore[no-untyped-call]
     width = float(np.median(np.diff(days))) if len(days) > 1 else 1.0
     with plot_style():
         figure = Figure(figsize=(8.0, 3.2), layout="constrained")
         axis = figure.subplots()
         below = np.zeros(len(days))
-        for name, shade in zip(shown, colormaps["viridis"](np.linspace(0.2, 0.8, shown.shape[1])), strict=True):
+        for name, shade in zip(
+            shown, colormaps["viridis"](np.linspace(0.2, 0.8, shown.shape[1])), strict=True
+        ):
             edges = np.append(days - width / 2, days[-1] + width / 2)
-            axis.stairs(below + shown[name].to_numpy(), edges, baseline=below, fill=True, color=shade, label=name)
+            axis.stairs(
+                below + shown[name].to_numpy(), edges, baseline=below, fill=True, color=shade, label=name
+            )
             below = below + shown[name].to_numpy()
         axis.set_ylabel(axis_label("gave to this outflow", unit))
         axis.set_xlim(days[0] - width, days[-1] + width)
