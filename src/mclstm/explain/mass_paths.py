@@ -120,4 +120,4 @@ def _step(series: xr.Dataset, date: pd.Timestamp) -> int:
     time = times(series)
     if date not in time:
         raise DataError(f"the data has no step at {date}; it covers {time[0]} to {time[-1]}.")
-    return int(np.searchsorted(time, date))
+    return int(time.searchsorted(date))
