@@ -20,6 +20,7 @@ import xarray as xr
 from torch import nn
 
 from mclstm.config import TrainingConfig, check_sequences, check_training
+from mclstm.config.error_messages import MODELS as MODEL_SECTIONS
 from mclstm.data.columns import require_columns
 from mclstm.data.features import clock_names, with_clock
 from mclstm.data.findings import respelled
@@ -145,8 +146,8 @@ def fit(
         length=length, warmup=warmup, stride=stride,
     )  # fmt: skip
     rhythm = _rhythm(sequences, windows=(length, warmup, stride), policies=(missing_mass, missing_aux))
-    build = MODELS[one_of("model", model, MODELS)]
-    if members is not None and options.get("dropout"):
+    build, usual = MODELS[one_of("model", model, MODELS)], usual_options(model)
+    if members is not None and options.get("dropout", usual.get("dropout")):
         raise ConfigError("fit: members would draw their dropout from one stream. Leave one of them out.")
     roles = _roles(frame, _names(mass), _names(aux), _names(target))
     require_target_names(roles.target)
@@ -160,7 +161,7 @@ def fit(
     data = tensors(as_counted(series, training.scored, impute, learned_from), scaling, torch.float32)
     sizes = Sizes(len(roles.mass), len(roles.aux) + len(clock_names(**clock)), 0, roles.target)
     scale, seeds = scale_of(scaling, roles.mass, roles.target), range(seed, seed + (members or 1))
-    options = {"hidden_size": 16, **_start(options, time)}
+    options = usual | _start(options, time)
     network = seeded(lambda: build(sizes, scale, **options), seeds)
     if rhythm is None:
         where = windows(data, period, training.scheme, length, warmup, stride)
@@ -218,6 +219,15 @@ def _rhythm(
     if windows != WINDOWS:
         raise ConfigError("fit: sequences replace length, warmup and stride. Leave those out.")
     return Rhythm(**check_sequences("fit, sequences", options).model_dump())
+
+
+def usual_options(model: str) -> dict[str, Any]:
+    """The options of a model as a config has them by default.
+
+    >>> usual_options("hybrid")["redistribution_norm"], usual_options("lstm")["hidden_size"]
+    ('relu', 16)
+    """
+    return MODEL_SECTIONS[model].model_validate({"name": model}).model_dump(exclude={"name", "residence"})
 
 
 def _start(options: dict[str, Any], time: pd.DatetimeIndex) -> dict[str, Any]:

@@ -53,6 +53,15 @@ def test_scored_times_and_residence() -> None:
     assert model.moments["out_east"].mean == pytest.approx(known.mean())
 
 
+def test_a_hybrid_is_that_of_a_config() -> None:
+    gates = fitted(model="hybrid", updates=1, members=None).model.layer.gates
+    assert (gates.form.redistribution_norm, gates.form.input_norm) == ("relu", "sigmoid")
+    assert (gates.form.gates_see, gates.stay) == (("aux", "state", "mass"), None)
+    with pytest.raises(ConfigError, match="members would draw their dropout from one stream"):
+        fitted(model="hybrid", members=2)  # it has dropout by default
+    assert isinstance(fitted(model="hybrid", members=2, dropout=0.0, updates=1).model, Members)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ConfigError, match="sequences replace length, warmup and stride"):
         fitted(warmup=3)
