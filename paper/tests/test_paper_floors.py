@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 import mclstm_paper
+from mclstm_paper import registry
 
 SOURCE = Path(mclstm_paper.__file__).parent
 EXPERIMENTS = {
-    "addition", "recurrent_arithmetic", "static_arithmetic", "mnist_sum", "pendulum", "hnn", "hydrology",
+    "addition", "recurrent_arithmetic", "static_arithmetic", "mnist_sum", "traffic", "pendulum", "hnn",
+    "hydrology",
 }  # fmt: skip
 FRAMEWORK = [
     path for name in ("seeds", "baselines", "kernels") for path in sorted((SOURCE / name).rglob("*.py"))
@@ -41,5 +43,5 @@ def test_the_framework_does_not_import_arithmetic(path: Path) -> None:
     assert "arithmetic" not in folders(path)
 
 
-def test_the_folders_of_the_experiments_exist() -> None:
-    assert all((SOURCE / name / "experiment.py").is_file() for name in EXPERIMENTS)
+def test_every_experiment_is_named() -> None:
+    assert {module.split(".")[1] for module in registry.EXPERIMENTS.values()} == EXPERIMENTS

@@ -8,15 +8,16 @@ import pytest
 import torch
 
 from mclstm.cli.main import main
+from mclstm.jobs.job import Job
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.results import row
 from mclstm_paper.traffic import floors
 from mclstm_paper.traffic.days import City
-from mclstm_paper.traffic.experiment import EXPERIMENT, claims, jobs
+from mclstm_paper.traffic.experiment import EXPERIMENT, claims, jobs, score_rows
 from mclstm_paper.traffic.floors import FLOORS, predictions, record_of
 from mclstm_paper.traffic.models import NETWORKS
 from mclstm_paper.traffic.task import FlowTask
-from mclstm_paper.traffic.training import GRID_SEED
+from mclstm_paper.traffic.training import FORECAST, GRID_SEED
 
 RUN = ("dense", "sparse-overall")
 
@@ -125,6 +126,17 @@ def test_a_claim_needs_both_models_and_most_seeds() -> None:
 
 
 def test_cities_of_the_paper_have_its_numbers_and_flights_do_not() -> None:
+    result: dict[str, Any] = {"choice": {}, "trials": [], "scorings": 1, "failed": [-1]}
+    result["test"] = {"rmse": [1.0], "mae": [1.0], "rmse total": [1.0]}
+
+    def printed(city: str, reading: str, model: str = "mclstm") -> list[float | None]:
+        about = {"model": model, "operation": f"{city}-{reading}", "reading": reading}
+        return [one["paper"] for one in score_rows(Job("one", FORECAST, about, 1), result, "published")]
+
+    assert printed("berlin", "sparse-step") == [13.6, 66.0, None]
+    assert printed("moscow", "sparse-overall", "lstm") == [45.6, 31.7, None]
+    others = (("berlin", "dense"), ("flights", "sparse-step"), ("berlin", "sparse-step", "lstm-timeless"))
+    assert all(printed(*other) == [None] * 3 for other in others)
     assert {name.rpartition("-")[0] for name in EXPERIMENT.settings if name.endswith("-dense")} == {
         "flights", "berlin", "istanbul", "moscow",
     }  # fmt: skip
