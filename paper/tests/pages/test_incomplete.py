@@ -14,6 +14,8 @@ from mclstm_paper.mnist_sum.models import RECIPES
 from mclstm_paper.mnist_sum.page import expected, length_page, length_svg
 from mclstm_paper.mnist_sum.success_by_length import error_rows, threshold_rows, thresholds, with_success
 from mclstm_paper.pages.fill_pages import every_block
+from mclstm_paper.pendulum.error_rows import set_rows
+from mclstm_paper.pendulum.task import SETTINGS
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic import models as recurrent_models
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
@@ -103,3 +105,22 @@ def test_sparsity_is_a_median_with_quartiles_everywhere(path: Path) -> None:
             assert [line[key] for key in ("n", "value", "low", "high")] == pytest.approx(
                 [middle.n, middle.value, middle.low, middle.high]
             )
+
+
+@pytest.mark.parametrize(("sets", "reached"), [(119, "–"), (120, "yes")])
+def test_some_of_the_pendulums_do_not_decide_whether_a_target_is_reached(
+    sets: int, reached: str, tmp_path: Path
+) -> None:
+    outcome = dict.fromkeys(("mse", "mse-noisy", "rise", "least"), [1e-6] * sets)
+    put(tmp_path, "pendulum/published.json", set_rows("mclstm-clock", outcome, list(range(sets)), SETTINGS))
+    table = every_block()["pendulum-targets"](tmp_path)
+    (line,) = [line for line in table.splitlines() if "mclstm-clock" in line and "published" in line]
+    assert [cell.strip() for cell in line.split("|")[4:-1]] == [str(sets), "5e-05", "1e-06", reached]
+
+
+def test_the_page_of_flows_names_the_readings_that_a_model_lacks(tmp_path: Path) -> None:
+    about = {"runs": 1, "trained": 1, "choice": {}, "trials": [], "scorings": 1}
+    put(tmp_path, "traffic/stated.json", [row("flights-sparse-step", "mclstm", "rmse", [1.0]) | about])
+    page = every_block()["traffic-stated"](tmp_path)
+    assert "mclstm (flights-dense, flights-sparse-overall), lstm, " in page
+    assert "last-week" in page

@@ -5,6 +5,7 @@ import pandas as pd
 from mclstm.report.markdown import markdown
 from mclstm_paper.experiment import Block, Line, two_digits
 from mclstm_paper.hnn.printed import PRINTED, TARGETS, WINS
+from mclstm_paper.hnn.task import SETTINGS
 from mclstm_paper.pendulum.page import figure_links, targets_table
 from mclstm_paper.statistics import binomial_test
 
@@ -23,7 +24,7 @@ def paper_table() -> str:
 
 BLOCKS: dict[str, Block] = {
     "hnn-paper": lambda root: paper_table(),
-    "hnn-targets": lambda root: targets_table(root, NAME, TARGETS),
+    "hnn-targets": lambda root: targets_table(root, NAME, TARGETS, len(SETTINGS)),
     "hnn-figures": lambda root: figure_links(root, NAME, ("energies", "friction")),
 }
 SUMMARY = tuple(

@@ -47,7 +47,8 @@ SETTINGS = [
     Setting(*one)
     for one in product((0.2, 0.4), (0.75, 1.0), (100, 200, 400), (0.0, 0.01), (0.0, 0.1, 0.2, 0.4, 0.8))
 ]
-# Recipes are chosen on these: no amplitude, length, friction or noise of theirs is one of the paper's.
+# Recipes are chosen on these: no amplitude, length or number of steps of theirs is one of the paper's, and of
+# friction and noise only zero is.
 TUNING = [
     Setting(*one) for one in product((0.25, 0.35), (0.85, 1.1), (120, 360), (0.0, 0.008), (0.0, 0.15, 0.5))
 ]

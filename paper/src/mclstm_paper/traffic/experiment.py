@@ -205,7 +205,10 @@ EXPERIMENT = Experiment(
     figures_of_jobs=figures,
     saves_each_job=True,
     without_rate=(*NETWORKS, *FLOORS),
-    expected=lambda protocol: {model: [f"{FLIGHTS}-{READINGS[1]}"] for model in NETWORKS},
+    expected=lambda protocol: {
+        model: [f"{FLIGHTS}-{reading}" for reading in FLOORS.get(model, READINGS)]
+        for model in (*NETWORKS, *FLOORS)
+    },
     blocks=BLOCKS,
     switches=SWITCHES,
 )
