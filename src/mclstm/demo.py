@@ -8,6 +8,7 @@ import pandas as pd
 from mclstm import pipeline
 from mclstm.config import Config, check_config
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
+from mclstm.evaluation_files import Evaluation
 from mclstm.report.comparison.balance_section import mass_balance, side_by_side
 
 __all__ = ["MODELS", "SCORES", "compare", "demo_config", "tables"]
@@ -18,7 +19,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "lstm": {"name": "lstm", "hidden_size": 16},
 }
 
-Results = dict[str, tuple[Path, pipeline.Evaluation]]  # the folder of a run and its results, by model
+Results = dict[str, tuple[Path, Evaluation]]  # the folder of a run and its results, by model
 
 
 def demo_config(model: str, seed: int = 0, updates: int = 300) -> Config:

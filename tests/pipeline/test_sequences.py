@@ -15,9 +15,10 @@ from mclstm.config import check_config, load_config
 from mclstm.data.windows import tensors
 from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
-from mclstm.from_config import seen_in_training, with_columns
+from mclstm.from_config import seen_in_training
 from mclstm.models import MODELS
 from mclstm.models.output import Output
+from mclstm.series_from_config import with_columns
 from support.small_city import BEGIN, HOURS, city, city_config, city_run
 
 Seen = list[

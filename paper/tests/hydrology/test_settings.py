@@ -11,7 +11,7 @@ from mclstm.cli.main import main
 from mclstm.config import Config, HybridConfig, check_config
 from mclstm.config.training import PeakConfig
 from mclstm.errors import ConfigError
-from mclstm.from_config import read_series
+from mclstm.series_from_config import read_series
 from mclstm_paper.hydrology.basins import FIVE, THIRTY
 from mclstm_paper.hydrology.models import ATTRIBUTES, EXTRA, config_of
 from mclstm_paper.hydrology.trials import flat

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from mclstm.config.field_types import EXPONENT, READER, RULES, Column, Columns, Period, after, without_doubles
 
-__all__ = ["DataConfig", "PETConfig", "PeriodsConfig"]
+__all__ = ["DataConfig", "PETConfig", "PeriodsConfig", "VapourPressureConfig"]
 
 Unit = Annotated[str, Field(min_length=1, max_length=40)]
 Area = Annotated[float, Field(gt=0, le=1e9), EXPONENT]
@@ -24,6 +24,28 @@ class PETConfig(BaseModel, **RULES):
     """The auxiliary with the lowest temperature of a day."""
     latitude: Annotated[float, Field(ge=-90, le=90), EXPONENT] | Column = "gauge_lat"
     """Degrees north: a number, or the name of an attribute."""
+
+
+class VapourPressureConfig(BaseModel, **RULES):
+    """What vapour pressure is computed from: the dew point, or the lowest temperature of a day."""
+
+    column: Column = "vp"
+    """The auxiliary that is computed, in Pa; it is not in the data."""
+    dew_point: Column | None = None
+    """The column with the temperature of the dew point."""
+    tmin: Column | None = None
+    """The column with the lowest temperature of a day, which nearly is the dew point where air is not dry."""
+
+    @model_validator(mode="after")
+    def one_temperature(self) -> "VapourPressureConfig":
+        if (self.dew_point is None) == (self.tmin is None):
+            raise ValueError("needs one temperature. Name a column with dew_point or with tmin.")
+        return self
+
+    @property
+    def source(self) -> str:
+        """The column it is computed from."""
+        return str(self.dew_point or self.tmin)
 
 
 class DataConfig(BaseModel, **RULES):
@@ -84,12 +106,22 @@ class DataConfig(BaseModel, **RULES):
     """Add the means of mass and auxiliaries over so many steps, for example [30, 90], as auxiliaries."""
     pet: PETConfig | None = None
     """Add potential evapotranspiration, computed from temperatures and latitude, as the auxiliary pet."""
+    vapour_pressure: VapourPressureConfig | None = None
+    """Compute the vapour pressure of the air, an auxiliary the data lacks, from a temperature."""
 
     @property
     def only_read(self) -> list[str]:
         """Attributes that something is computed from and the model does not see."""
         name = None if self.pet is None else self.pet.latitude
         return [name] if isinstance(name, str) and name not in self.static else []
+
+    @property
+    def read_as_aux(self) -> list[str]:
+        """The auxiliaries to read: not the computed vapour pressure, but what it is computed from."""
+        if self.vapour_pressure is None:
+            return self.aux
+        read = [name for name in self.aux if name != self.vapour_pressure.column]
+        return list(dict.fromkeys([*read, self.vapour_pressure.source]))
 
     @model_validator(mode="after")
     def one_role_each(self) -> "DataConfig":
@@ -105,6 +137,15 @@ class DataConfig(BaseModel, **RULES):
         for name in [] if self.pet is None else [self.pet.tmax, self.pet.tmin]:
             if name not in self.aux:
                 raise ValueError(f"computes pet from {name!r}, which is not in aux. Add it, or name another.")
+        return self
+
+    @model_validator(mode="after")
+    def vapour_pressure_is_computed(self) -> "DataConfig":
+        vapour = self.vapour_pressure
+        if vapour is not None and vapour.column not in self.aux:
+            raise ValueError(f"computes vapour_pressure as {vapour.column!r}, which is not in aux. Add it.")
+        if vapour is not None and vapour.source in (*self.mass, *self.static, *self.target, vapour.column):
+            raise ValueError(f"computes vapour_pressure from {vapour.source!r}. Name a temperature.")
         return self
 
 

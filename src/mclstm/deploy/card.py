@@ -144,6 +144,10 @@ def _computed(columns: Mapping[str, Any]) -> str:
     if columns.get("antecedent"):
         steps = ", ".join(map(str, columns["antecedent"]))
         text += f" Means of mass and auxiliaries over {steps} steps are computed: begin that much earlier."
+    if columns.get("vapour_pressure"):
+        vapour = columns["vapour_pressure"]
+        source = safe(vapour.get("dew_point") or vapour["tmin"])
+        text += f" Vapour pressure ({safe(vapour['column'])}) is computed from {source}."
     if columns.get("pet") is None:
         return text
     latitude = columns["pet"]["latitude"]

@@ -30,12 +30,8 @@ CARD = "README.md"
 LARGEST = 25_000_000  # bytes, so that a repository can carry the folder
 # Keys of the config's section `data` that describe the model; the others describe files on one machine.
 DATA_KEYS = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_mass", "missing_aux")
-NEW_DATA_KEYS = (
-    "antecedent",
-    "time_of_day",
-    "time_of_week",
-    "weekend",
-)  # written only where set, so that older versions can read the other packs
+# Written only where set, so that older versions can read the other packs:
+NEW_DATA_KEYS = ("antecedent", "time_of_day", "time_of_week", "weekend", "vapour_pressure")
 NEW_TRAINING_KEYS = ("scored", "impute")  # likewise
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 

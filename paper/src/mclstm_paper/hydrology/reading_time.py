@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mclstm.config import check_config
 from mclstm.data.readers.camels_us import root_of
-from mclstm.from_config import read_series
+from mclstm.series_from_config import read_series
 from mclstm_paper.hydrology.models import config_of
 from mclstm_paper.options import Options
 from mclstm_paper.results import Row, row, save_results

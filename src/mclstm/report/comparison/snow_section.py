@@ -20,12 +20,13 @@ from mclstm.errors import DataError
 from mclstm.evaluation.simulate import simulate
 from mclstm.explain.annual_cycle import by_month
 from mclstm.explain.snow_cells import Period, SnowSum, by_temperature, calendar, cell_correlations, snow_sums
-from mclstm.from_config import open_run, read_series, warmup_of
+from mclstm.from_config import open_run, warmup_of
 from mclstm.report.comparison import Section
 from mclstm.report.comparison.balance_section import has_stores
 from mclstm.report.comparison.model_groups import Group
 from mclstm.report.markdown import markdown
 from mclstm.report.style import COLOURS, date_axis, legend_above, plot_style, title_text
+from mclstm.series_from_config import read_series
 from mclstm.training.state import load_weights
 
 __all__ = ["periods_of", "response_figure", "snow_figure", "snow_section", "temperature"]
