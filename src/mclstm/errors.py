@@ -9,6 +9,7 @@ __all__ = [
     "ConfigError",
     "ConservationError",
     "DataError",
+    "DataWarning",
     "Interrupted",
     "MissingColumnError",
     "NotFiniteError",
@@ -47,6 +48,10 @@ class NotFiniteError(ValueError):
 
 class DataError(ValueError):
     """An input file or table cannot be used as it is."""
+
+
+class DataWarning(UserWarning):
+    """Data that can be used but is probably not what it is taken for: a wrong unit, a swapped column."""
 
 
 class MissingColumnError(DataError):

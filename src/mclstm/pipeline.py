@@ -1,13 +1,13 @@
 """The data flow as code: read -> scale -> window -> build -> fit -> simulate -> score -> figures."""
 
 import json
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 import xarray as xr
 from torch import nn
@@ -19,35 +19,41 @@ from mclstm.data.scaling import Moment, moments
 from mclstm.data.sequences import sequences
 from mclstm.data.series import names, times
 from mclstm.data.windows import Tensors, Windows, span, tensors, windows
-from mclstm.errors import ConfigError
+from mclstm.errors import ConfigError, DataWarning
 from mclstm.evaluation.outlets import require_target_names
-from mclstm.evaluation.prediction_dataset import as_netcdf
-from mclstm.evaluation.rival_scores import require_rivals, rival_table, together
-from mclstm.evaluation.score_tables import median_score, read_table, score_table
+from mclstm.evaluation.rival_scores import require_rivals, rival_table
+from mclstm.evaluation.score_tables import median_score, score_table
 from mclstm.evaluation.simulate import require_periods
-from mclstm.explain.water_balance import balance_table, sequence_balance
+from mclstm.evaluation_files import Evaluation, Tables, read_tables, write_evaluation
+from mclstm.explain.water_balance import balance_table
 from mclstm.from_config import (
     build,
     clip_negative,
     open_run,
-    read_series,
     rhythm_of,
     seen_in_training,
     set_threads,
-    with_columns,
+    warmup_of,
     with_residence,
 )
+from mclstm.series_from_config import read_series, with_columns
 from mclstm.simulation import process_weather, simulate_period, simulate_rivals
 from mclstm.training import journal
-from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
+from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
 from mclstm.training.folder import RunFolder
 from mclstm.training.loop import fit, planned_updates
 from mclstm.training.loss import importance_of
 from mclstm.training.progress import Display, showing
+from mclstm.training.run_lock import locked
 from mclstm.training.state import load_weights
 
-__all__ = ["Evaluation", "Run", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume"]
+__all__ = [
+    "Run", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume",
+    "warn_of_overfitting",
+]  # fmt: skip
+
+PARTED = 0.2  # of NSE; by chance alone two periods of a few years differ by half as much
 
 Stop = Callable[[], int | None]  # asked after every update: the number of a signal to stop for, or None
 
@@ -69,43 +75,31 @@ class Run(NamedTuple):
         return self.folder.path
 
 
-class Evaluation(NamedTuple):
-    """The results of `evaluate`, and the folder it wrote them to."""
+def train(config: Config, root: Path, *, quiet: bool = False, series: xr.Dataset | None = None) -> Run:
+    """Begin a run in a new folder below `root` and train it to the end.
 
-    predictions: xr.Dataset
-    scores: pd.DataFrame
-    balance: pd.DataFrame
-    folder: Path
-    rivals: dict[str, xr.Dataset]  # their simulations by name, as `predictions`
-    rival_scores: pd.DataFrame
-
-
-class Tables(NamedTuple):
-    """The tables of an earlier `evaluate`, read from its folder; the predictions stay unread."""
-
-    scores: pd.DataFrame
-    balance: pd.DataFrame
-    folder: Path
-    rival_scores: pd.DataFrame
-
-
-def train(config: Config, root: Path, *, quiet: bool = False) -> Run:
-    """Begin a run in a new folder below `root` and train it to the end."""
-    inputs = _read(config)
-    return _fit(_begin(RunFolder.create(root, config.name), *inputs), partial(showing, quiet=quiet))
+    series: the data of the config, if the caller has read it already; its patterns are then resolved
+    """
+    inputs = _read(config, series)
+    folder = RunFolder.create(root, config.name)
+    with locked(folder.path):
+        return _fit(_begin(folder, *inputs), partial(showing, quiet=quiet))
 
 
 def resume(path: Path, *, quiet: bool = False) -> Run:
     """Continue a run in place; a finished run stays as it is."""
-    return _fit(load_run(path), partial(showing, quiet=quiet))
+    with locked(RunFolder.existing(path).path):
+        return _fit(load_run(path), partial(showing, quiet=quiet))
 
 
 def train_or_resume(path: Path, config: Config, display: Display, stop: Stop) -> Run:
     """Train the run in this very folder to its end; a run that has begun continues with its own config."""
-    if RunFolder(path).config.is_file():
-        return _fit(load_run(path), display, stop)
-    inputs = _read(config)
-    return _fit(_begin(RunFolder.at(path), *inputs), display, stop)
+    make_folder(path)
+    with locked(path):
+        if RunFolder(path).config.is_file():
+            return _fit(load_run(path), display, stop)
+        inputs = _read(config)
+        return _fit(_begin(RunFolder.at(path), *inputs), display, stop)
 
 
 def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> Evaluation:
@@ -120,7 +114,7 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
     rivals = simulate_rivals(run.config, run.series, slice(*steps), predictions)
     tables = score_table(predictions, metrics), balance_table(predictions), run.folder.evaluation(split)
     result = Evaluation(predictions, *tables, rivals, rival_table(rivals, metrics))
-    _write(result)
+    write_evaluation(result)
     run.folder.note(f"evaluated {split}: median NSE {median_score(predictions):.4f}")
     if figures:
         from mclstm.report.run_figures import save_figures
@@ -135,10 +129,28 @@ def evaluate_once(run: Run, split: str = "test") -> Evaluation | Tables:
     """Evaluate a run on a period; if that was done before, only read the tables."""
     if not run.folder.is_scored(split):
         return evaluate(run, split)
-    folder = run.folder.evaluation(split)
-    scores, balance = (read_table(folder / f"{name}.csv") for name in ("metrics", "mass_balance"))
-    rivals = folder / "rivals.csv"
-    return Tables(scores, balance, folder, read_table(rivals) if rivals.is_file() else rival_table({}, []))
+    return read_tables(run.folder.evaluation(split))
+
+
+def warn_of_overfitting(run: Run) -> None:
+    """Warn where the scores of training and validation part, each by the weights that evaluation uses."""
+    validation, warmup = run.config.periods.pair("validation"), warmup_of(run.config)
+    if validation is None:
+        return
+    load_weights(run.folder.weights(), run.model, run.model_hash)
+    first, after = span(run.series, run.config.periods.train_pair, "train")
+    # The first steps of the data were never scored in training: the stores were still empty.
+    trained = (min(max(first, warmup), after - 1) if run.config.sequences is None else first), after
+    periods = trained, span(run.series, validation, "validation")
+    scores = [median_score(_simulate(run, period, stores=False)) for period in periods]
+    if scores[0] - scores[1] > PARTED:
+        warnings.warn(
+            f"the training period has an NSE of {scores[0]:.2f}, validation one of {scores[1]:.2f}: "
+            "the model has learned its training years by heart, or the years differ. Train on more years or "
+            "sites, or lower model.hidden_size or training.updates.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def load_run(path: Path) -> Run:
@@ -149,13 +161,14 @@ def load_run(path: Path) -> Run:
     return Run(*saved, series, tensors(series, saved.moments, torch.float32))
 
 
-def _read(config: Config) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
+def _read(config: Config, series: xr.Dataset | None = None) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
     """The config with columns for patterns and steps for durations, its series, the scaling from training.
 
     Refuses what cannot be trained on.
     """
-    config = with_columns(config)
-    series = read_series(config, require_target=True)
+    if series is None:
+        config = with_columns(config)
+        series = read_series(config, require_target=True)
     require_target_names(names(series, "target"))
     require_rivals(config.evaluation.against, times(series))
     process_weather(config, series)
@@ -245,16 +258,3 @@ def _validation(run: Run) -> Callable[[], float] | None:
 
 def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> xr.Dataset:
     return simulate_period(run.config, run.model, run.data, run.series, period, stores)
-
-
-def _write(result: Evaluation) -> None:
-    make_folder(result.folder)
-    if result.rivals:
-        write_bytes_atomic(result.folder / "rivals.nc", as_netcdf(together(result.rivals)))
-        write_text_atomic(result.folder / "rivals.csv", result.rival_scores.to_csv(index=False))
-    write_bytes_atomic(result.folder / "predictions.nc", as_netcdf(result.predictions))
-    write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
-    write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))
-    if "sequence" in result.predictions:
-        table = sequence_balance(result.predictions)
-        write_text_atomic(result.folder / "sequence_balance.csv", table.to_csv(index=False))
