@@ -2,13 +2,28 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mclstm.cli.show import Json
+from mclstm.cli.show import HEADLINE, Json, medians
+from mclstm.errors import DataError
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["predict"]
+
+Start = Annotated[str | None, typer.Option(help="first date; the data before it fills the stores")]
+End = Annotated[str | None, typer.Option(help="last date")]
+Member = Annotated[int | None, typer.Option(help="seed of one member to use alone, with its cells")]
+Reader = Annotated[
+    str | None, typer.Option(help="layout of the data, as for check [default: as in training, or detected]")
+]
+Attributes = Annotated[Path | None, typer.Option(help="CSV with one row of attributes per site")]
+Columns = Annotated[
+    Path | None, typer.Option(help="YAML with your names (columns:), units: and area: of the data")
+]
 
 
 def predict(
@@ -16,14 +31,12 @@ def predict(
     data: Annotated[
         Path, typer.Option(help="file or folder with the columns the model needs; targets may be absent")
     ],
-    reader: Annotated[
-        str | None,
-        typer.Option(help="layout of the data, as for check [default: as in training, or detected]"),
-    ] = None,
-    attributes: Annotated[Path | None, typer.Option(help="CSV with one row of attributes per site")] = None,
-    columns: Annotated[
-        Path | None, typer.Option(help="YAML with your names (columns:), units: and area: of the data")
-    ] = None,
+    reader: Reader = None,
+    attributes: Attributes = None,
+    columns: Columns = None,
+    start: Start = None,
+    end: End = None,
+    member: Member = None,
     out: Annotated[
         Path | None,
         typer.Option(help="netCDF file to write [default: in the run's folder; for a packed model, here]"),
@@ -34,27 +47,84 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict new data, with or without observations, from the start or from a saved state."""
+    require_data(data)  # before torch is imported
     from mclstm.data.site_names import slug
-    from mclstm.deploy.new_data import Source
+    from mclstm.deploy.new_data import Dates, Source
     from mclstm.deploy.predict import predict_unsaved
     from mclstm.evaluation.prediction_dataset import as_netcdf
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
     source = Source(str(data), reader, None if attributes is None else str(attributes), columns)
-    predictions, save_states = predict_unsaved(run, source, state_in, saves=state_out is not None)
+    result = predict_unsaved(
+        run, source, state_in, saves=state_out is not None, dates=Dates(start, end), member=member
+    )
+    predictions = result.predictions
     # A packed model is shared and may be read-only, so nothing is written into it.
     home = run if (run / "config.yaml").is_file() else Path()
     target = out or home / "predictions" / f"{slug(data.stem)}.nc"
+    files = {"predictions": target}
     make_folder(target.parent)
     write_bytes_atomic(target, as_netcdf(predictions))
     if csv:
-        table = predictions[[name for name in predictions if str(name).startswith("simulated")]]
-        write_text_atomic(target.with_suffix(".csv"), table.to_dataframe().to_csv())
+        files["csv"] = target.with_suffix(".csv")
+        kept = [name for name in predictions if str(name).startswith("simulated") or name == "warmup"]
+        write_text_atomic(files["csv"], predictions[kept].to_dataframe().to_csv())
     if state_out is not None:
-        save_states(state_out)  # last: if the predictions cannot be written, the old state is still there
-    written = {
-        "predictions": str(target),
+        files["state"] = state_out
+        # Last: if the predictions cannot be written, the old state is still there.
+        result.save_states(state_out)
+    about = summary(predictions, result.members)
+    if as_json:
+        print(json.dumps(about | {name: str(path) for name, path in files.items()}, allow_nan=False))
+        return
+    print("\n".join([*_lines(about), *(f"{name} {path}" for name, path in files.items())]))
+
+
+def require_data(path: Path) -> None:
+    """Refuse a path at which there is nothing."""
+    if not path.exists():
+        raise DataError(f"--data {path}: there is no such file or folder. Check the path.")
+
+
+def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
+    """What was predicted: targets and units, members, sites, dates, warm-up, and scores after it."""
+    from mclstm.data.columns import day
+    from mclstm.evaluation.score_tables import headline, score_table
+    from mclstm.training.journal import without_nan
+
+    time, filling = predictions["time"].to_index(), predictions["warmup"] == 1
+    observed = [str(name) for name in predictions if str(name).startswith("observed")]
+    table = score_table(predictions.assign({name: predictions[name].where(~filling) for name in observed}))
+    flows = [predictions[name] for name in predictions if str(name).startswith("simulated")]
+    about = {
+        "members": members,
+        "targets": {
+            str(flow.attrs["long_name"]).removeprefix("simulated "): flow.attrs["units"]
+            for flow in flows
+            if str(flow.attrs["long_name"]).startswith("simulated ")
+        },
         "sites": predictions.sizes["site"],
         "steps": predictions.sizes["time"],
+        "first": day(time[0]),
+        "last": day(time[-1]),
+        "warmup_steps": int(filling.sum("time").max()),
+        "median": medians(headline(table)) if len(table) else {},
     }
-    print(json.dumps(written) if as_json else f"{written['sites']} sites, {written['steps']} steps: {target}")
+    return dict(without_nan(about))
+
+
+def _lines(about: dict[str, Any]) -> list[str]:
+    """The summary for people."""
+    targets = ", ".join(f"{name} in {unit or 'no stated unit'}" for name, unit in about["targets"].items())
+    count = "1 member" if about["members"] == 1 else f"the mean of {about['members']} members"
+    sites = "1 site" if about["sites"] == 1 else f"{about['sites']} sites"
+    lines = [f"{targets}: {count}, {sites}, {about['first']} to {about['last']}, {about['steps']} steps"]
+    filling = about["warmup_steps"]
+    if filling:
+        whole = " (all there are: give more data before them)" if filling == about["steps"] else ""
+        lines.append(f"warm-up: do not use the first {filling} steps{whole}; they are marked in `warmup`")
+    scores = {name: about["median"].get(name) for name in HEADLINE}
+    known = ", ".join(f"{name.upper()} {value:.3f}" for name, value in scores.items() if value is not None)
+    if known:
+        lines.append(f"{known} after the warm-up{', median over sites' if about['sites'] > 1 else ''}")
+    return lines

@@ -5,9 +5,12 @@ A file of columns (YAML, `--columns`) states other names, units and the form of 
     columns: {prcp: total_precipitation_sum, tmax: temperature_2m_max}   # the model's name: the user's name
     units: {temperature_2m_max: K}                                       # of the user's columns
     area: area                                                           # km2, or the name of an attribute
+    vapour_pressure: {tmin: temperature_2m_min}                          # computes vp; or dew_point: ...
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +25,14 @@ from mclstm.data.features import antecedent_names
 from mclstm.data.read import require_units
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import ConfigError, DataError, MissingColumnError
-from mclstm.from_config import read_series
+from mclstm.series_from_config import read_series
 
-__all__ = ["Source", "column_names", "read_new_data"]
+__all__ = ["Dates", "Source", "column_names", "read_new_data", "steps_of"]
 
 # Keys of a file of columns besides `columns`: those of the section `data` that describe files.
 FORM = (
     "units", "area", "time", "site", "sites", "date_format", "separator", "decimal", "missing_values",
-    "missing_mass", "missing_aux",
+    "missing_mass", "missing_aux", "vapour_pressure",
 )  # fmt: skip
 # Where a value came from, for error messages.
 OPTIONS: dict[Place, str] = {
@@ -39,6 +42,7 @@ OPTIONS: dict[Place, str] = {
     ("data", "attributes"): "--attributes",
 }
 ROLES = {"mass": "mass input", "aux": "auxiliary input", "static": "attribute", "target": "target"}
+KEY = re.compile(rf"\bdata\.(path|reader|attributes|{'|'.join((*ROLES, *FORM))})\b")  # in a message
 
 
 class Source(NamedTuple):
@@ -48,6 +52,13 @@ class Source(NamedTuple):
     reader: str | None = None  # None: as in training, or detected
     attributes: str | None = None  # a table with one row of attributes per site
     columns: Path | None = None  # a file of columns
+
+
+class Dates(NamedTuple):
+    """The first and the last date to predict; None leaves an end open."""
+
+    start: str | None = None
+    end: str | None = None
 
 
 class ColumnsFile(NamedTuple):
@@ -61,7 +72,7 @@ class ColumnsFile(NamedTuple):
 def column_names(model: TrainedModel) -> list[str]:
     """The columns that a user gives, without those that are computed from them."""
     data = model.config.data
-    return [*(name for role in ROLES for name in getattr(data, role)), *data.only_read]
+    return [*data.mass, *data.read_as_aux, *data.static, *data.target, *data.only_read]
 
 
 def read_new_data(model: TrainedModel, source: Source, others: Sequence[str] = ()) -> xr.Dataset:
@@ -74,9 +85,11 @@ def read_new_data(model: TrainedModel, source: Source, others: Sequence[str] = (
     file = _read_columns_file(source.columns, [*names, *others])
     theirs = {name: file.columns.get(name, name) for name in names}
     config = _config(model, source, file, theirs)
-    units = {theirs[name]: model.units[name] for name in names if model.units.get(name)}
+    columns = [*names, *(name for name in data.aux if name not in names)]  # with a computed one
+    units = {theirs.get(name, name): model.units[name] for name in columns if model.units.get(name)}
     try:
-        series = read_series(config, require_target=False, trained_in=units)
+        with own_options():
+            series = read_series(config, require_target=False, trained_in=units)
     except MissingColumnError as error:
         ours = {their: name for name, their in theirs.items()}.get(error.column)
         if ours is None:
@@ -117,18 +130,28 @@ def _config(model: TrainedModel, source: Source, file: ColumnsFile, theirs: dict
     """The config of the training with the columns, form and place of the user's data."""
     data = model.config.data
     raw = model.config.model_dump()
-    roles = {role: [theirs[name] for name in getattr(data, role)] for role in ROLES}
+    roles = {role: [theirs.get(name, name) for name in getattr(data, role)] for role in ROLES}
     units = {name: unit for name, unit in data.units.items() if theirs.get(name, name) == name}
     # The only conversions are those to the units of the training, which the caller asks for.
     raw["data"] |= {**roles, **_place(data, source), "units": units, "convert": {}, "target_unit": None}
     if data.pet is not None:
         raw["data"]["pet"] = {key: theirs.get(name, name) for key, name in data.pet.model_dump().items()}
+    if data.vapour_pressure is not None:
+        vapour = data.vapour_pressure.model_dump(exclude_none=True)
+        raw["data"]["vapour_pressure"] = {key: theirs.get(name, name) for key, name in vapour.items()}
     raw["data"] |= file.form
     stated = file.form.get("units")
     if isinstance(stated, dict):
-        require_units(stated, [*theirs.values(), *([file.form["area"]] if "area" in file.form else [])])
+        require_units(stated, [*theirs.values(), *_only_there(file.form)])
         raw["data"]["units"] = units | stated
     return checked(Config, unshared(raw), OPTIONS | file.origins)
+
+
+def _only_there(form: dict[str, Any]) -> list[str]:
+    """Columns that a file of columns brings in: an attribute with the area, a temperature for the vapour."""
+    vapour = form.get("vapour_pressure")
+    columns = [form.get("area"), *(vapour.values() if isinstance(vapour, dict) else [])]
+    return [name for name in columns if isinstance(name, str)]
 
 
 def _place(data: DataConfig, source: Source) -> dict[str, Any]:
@@ -137,6 +160,36 @@ def _place(data: DataConfig, source: Source) -> dict[str, Any]:
     attributes = data.attributes if same or (data.attributes and Path(data.attributes).exists()) else None
     place = {"path": source.path, "reader": source.reader or data.reader}
     return {**place, "sites": data.sites if same else [], "attributes": source.attributes or attributes}
+
+
+@contextmanager
+def own_options() -> Iterator[None]:
+    """Around code that reads new data: remedies name options of `mclstm predict` instead of keys."""
+    try:
+        yield
+    except DataError as error:
+        error.args = (KEY.sub(lambda match: _spelled(match[1]), str(error)),)
+        raise
+
+
+def _spelled(key: str) -> str:
+    if key in ("path", "reader", "attributes"):
+        return "--data" if key == "path" else f"--{key}"
+    return f"{'columns' if key in ROLES else key} (--columns FILE)"
+
+
+def steps_of(series: xr.Dataset, dates: Dates, path: str) -> tuple[int, int]:
+    """The first step to predict and the step after the last; both dates belong to it."""
+    time = series["time"].to_index()
+    try:
+        steps = time.slice_indexer(dates.start, dates.end)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"--start {dates.start}, --end {dates.end}: write dates as 2001-12-31.") from None
+    if steps.stop <= steps.start:
+        raise DataError(
+            f"{path} covers {time[0]} to {time[-1]}: --start and --end leave no step of it. Change them."
+        )
+    return int(steps.start), int(steps.stop)
 
 
 def _need(model: TrainedModel, name: str) -> str:

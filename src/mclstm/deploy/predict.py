@@ -5,29 +5,47 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 import xarray as xr
 
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
-from mclstm.deploy.new_data import Source, column_names, read_new_data
+from mclstm.deploy.new_data import Dates, Source, column_names, read_new_data, steps_of
 from mclstm.deploy.saved_states import SavedStates, load_states, save_states, sites_of
-from mclstm.deploy.trained_model import TrainedModel, model_folders, open_model, require_one_ensemble
+from mclstm.deploy.trained_model import (
+    TrainedModel,
+    model_folders,
+    only_member,
+    open_model,
+    require_one_ensemble,
+)
 from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import ensemble_mean
 from mclstm.evaluation.simulate import simulate
 from mclstm.evaluation.simulate_sequences import simulate_sequences
-from mclstm.from_config import clip_negative, rhythm_of
+from mclstm.from_config import clip_negative, rhythm_of, warmup_of
 from mclstm.models.output import State
 
-__all__ = ["Prediction", "predict", "predict_unsaved"]
+__all__ = ["Prediction", "Prepared", "predict", "predict_unsaved", "prepare"]
+
+WARMUP = "warmup"
 
 
 class Prediction(NamedTuple):
-    """Predictions for new data, and a function that saves the states after the last step."""
+    """Predictions for new data by so many members, and a function that saves the states at their end."""
 
     predictions: xr.Dataset
     save_states: Callable[[Path], None]
+    members: int
+
+
+class Prepared(NamedTuple):
+    """New data as a series and as tensors, up to the last step to predict; `first` is the first one."""
+
+    series: xr.Dataset
+    data: Tensors
+    first: int
 
 
 def predict(
@@ -46,11 +64,18 @@ def predict(
 
 
 def predict_unsaved(
-    path: Path, data: str | Source, state_in: Path | None = None, *, saves: bool = False
+    path: Path,
+    data: str | Source,
+    state_in: Path | None = None,
+    *,
+    saves: bool = False,
+    dates: Dates = Dates(),  # noqa: B008  # immutable
+    member: int | None = None,
 ) -> Prediction:
     """As `predict`, but the caller saves the states: after the predictions are written, not before.
 
     saves: whether the caller will; models that cannot continue from a state are then refused
+    dates: what to predict; data before it fills the stores · member: the seed of the only one to use
     """
     source = data if isinstance(data, Source) else Source(data)
     models = {folder: open_model(folder) for folder in model_folders(path)}
@@ -58,30 +83,39 @@ def predict_unsaved(
     if saves or state_in is not None:
         require_states()
     if len(models) == 1:
-        return _predict_one(next(iter(models.values())), source, state_in)
+        (model,) = models.values()
+        return _predict_one(
+            model if member is None else only_member(model, member, path), source, state_in, dates
+        )
+    if member is not None:
+        raise ConfigError(f"{path} holds several models, whose members share seeds. Choose one of them.")
     require_one_ensemble(models)
     names = [name for model in models.values() for name in column_names(model)]
+    warmup = max(map(_warmup, models.values()))
     members = (
-        member
+        one
         for model in models.values()
-        for member in _simulate_members(model, *_prepare(model, source, names), None, {}, cells=False)
+        for one in _simulate_members(model, prepare(model, source, dates, names), None, {}, warmup, False)
     )
-    return Prediction(ensemble_mean(members), lambda _: require_states())
+    count = sum(len(model.members) for model in models.values())
+    return Prediction(ensemble_mean(members), lambda _: require_states(), count)
 
 
-def _predict_one(model: TrainedModel, source: Source, state_in: Path | None) -> Prediction:
-    series, data = _prepare(model, source)
-    step = model.step or series.attrs["step"]  # a single row has no step
-    sites = sites_of(series, data.covered)
+def _predict_one(model: TrainedModel, source: Source, state_in: Path | None, dates: Dates) -> Prediction:
+    prepared = prepare(model, source, dates)
+    step = model.step or prepared.series.attrs["step"]  # a single row has no step
+    sites = sites_of(prepared.series, prepared.data.covered)
     before = None if state_in is None else load_states(state_in, model, sites, step)
     after: dict[str, State] = {}
     alone = len(model.members) == 1
-    predictions = ensemble_mean(_simulate_members(model, series, data, before, after, cells=alone))
-    dates = [None] * len(sites) if before is None else before.dates
-    dates = [date if site.last is None else site.last for site, date in zip(sites, dates, strict=True)]
-    states, names = SavedStates(after, dates), [site.name for site in sites]
-    save = partial(save_states, model_hash=model.model_hash, states=states, sites=names, step=step)
-    return Prediction(predictions, save)
+    members = _simulate_members(model, prepared, before, after, _warmup(model), alone)
+    predictions = ensemble_mean(members)
+    last = [None] * len(sites) if before is None else before.dates
+    last = [date if site.last is None else site.last for site, date in zip(sites, last, strict=True)]
+    filled = _filled(prepared.data, before)
+    states = SavedStates(after, last, [None if np.isnan(count) else int(count) for count in filled[:, -1]])
+    save = partial(save_states, model=model, states=states, sites=[site.name for site in sites], step=step)
+    return Prediction(predictions, save, len(model.members))
 
 
 def _require_states(path: Path, models: list[TrainedModel]) -> None:
@@ -100,31 +134,55 @@ def _require_states(path: Path, models: list[TrainedModel]) -> None:
         )
 
 
-def _prepare(model: TrainedModel, source: Source, names: Sequence[str] = ()) -> tuple[xr.Dataset, Tensors]:
-    """New data as a series and as tensors; names: columns of the other models of the ensemble."""
+def prepare(
+    model: TrainedModel,
+    source: Source,
+    dates: Dates = Dates(),  # noqa: B008
+    names: Sequence[str] = (),
+) -> Prepared:
+    """New data for a model; names: columns of the other models of the ensemble."""
     series = read_new_data(model, source, names)
     require_step(series, model.step, source.path)
-    return series, tensors(series, model.moments, torch.float32)
+    first, after = steps_of(series, dates, source.path)
+    series = series.isel(time=slice(after))
+    return Prepared(series, tensors(series, model.moments, torch.float32), first)
+
+
+def _warmup(model: TrainedModel) -> int:
+    """The steps that fill the stores; none where every sequence begins anew, in training too."""
+    return 0 if model.config.sequences is not None else warmup_of(model.config)
+
+
+def _filled(data: Tensors, before: SavedStates | None) -> np.ndarray:
+    """How many steps have filled the stores of a site, each step included, (site, time); NaN: not known."""
+    known = [0] * len(data.x) if before is None else before.steps
+    start = np.array([np.nan if count is None else count for count in known], dtype=np.float64)
+    total: np.ndarray = start[:, np.newaxis] + np.cumsum(data.covered, axis=1)
+    return total
 
 
 def _simulate_members(
     trained: TrainedModel,
-    series: xr.Dataset,
-    data: Tensors,
+    prepared: Prepared,
     before: SavedStates | None,
     after: dict[str, State],
-    *,
+    warmup: int,
     cells: bool,
 ) -> Iterator[xr.Dataset]:
     """The members' simulations, one at a time to save memory; their last states go into `after`."""
-    rhythm, period = rhythm_of(trained.config), (0, series.sizes["time"])
+    series, data, first = prepared
+    rhythm, period = rhythm_of(trained.config), (first, series.sizes["time"])
+    filling = data.covered & (_filled(data, before) <= warmup)  # NaN is never less
+    about = {"long_name": "1 while the stores fill up: the simulation is not to be used"}
+    mark = (("site", "time"), filling[:, first:].astype(np.int8), about)
     for name, model in trained.members.items():
         if rhythm is not None:
             predictions = simulate_sequences(model, data, series, period, rhythm, trained.units, cells=cells)
         else:
             state = None if before is None else before.states[name]
             result = simulate(
-                model, data, series, period, warmup=0, state=state, target_units=trained.units, cells=cells
-            )
+                model, data, series, period, warmup=first, state=state, target_units=trained.units,
+                cells=cells,
+            )  # fmt: skip
             after[name], predictions = result.state, result.predictions
-        yield clip_negative(trained.config, predictions)
+        yield clip_negative(trained.config, predictions).assign({WARMUP: mark})

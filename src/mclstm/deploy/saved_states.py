@@ -1,5 +1,6 @@
 """The states of all sites between two predictions, in one file with their model and their dates."""
 
+import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import CheckpointError, DataError
-from mclstm.from_config import inputs
 from mclstm.models.output import State
+from mclstm.series_from_config import inputs
 from mclstm.training import checkpoint
 
 __all__ = ["SavedStates", "Site", "load_states", "save_states", "sites_of"]
@@ -31,6 +32,7 @@ class SavedStates(NamedTuple):
 
     states: dict[str, State]  # by member; each (sites, ...)
     dates: list[pd.Timestamp | None]
+    steps: list[int | None]  # that filled the stores of each site; None where an older file does not say
 
 
 def sites_of(series: xr.Dataset, covered: NDArray[np.bool_]) -> list[Site]:
@@ -43,22 +45,38 @@ def sites_of(series: xr.Dataset, covered: NDArray[np.bool_]) -> list[Site]:
     return sites
 
 
-def save_states(path: Path, model_hash: str, states: SavedStates, sites: list[str], step: str) -> None:
-    """Write the state of every site after its last step, with the model and the dates."""
+def save_states(path: Path, model: TrainedModel, states: SavedStates, sites: list[str], step: str) -> None:
+    """Write the state of every site after its last step, with the model, its weights and the dates."""
     tensors = {
         prefix(member) + name: value
         for member, state in states.states.items()
         for name, value in state.items()
     }
     dates = [None if date is None else date.isoformat() for date in states.dates]
-    checkpoint.save(path, tensors, {"model_hash": model_hash, "sites": sites, "time": dates, "step": step})
+    about = {"model_hash": model.model_hash, "weights": weights_hash(model)}
+    when = {"sites": sites, "time": dates, "step": step, "steps": states.steps}
+    checkpoint.save(path, tensors, about | when)
+
+
+def weights_hash(model: TrainedModel) -> str:
+    """The SHA-256 of all weights: what stores hold has a meaning with the weights that filled them alone."""
+    total = hashlib.sha256()
+    for member in model.members.values():
+        for name, value in member.state_dict().items():
+            total.update(name.encode() + value.detach().cpu().contiguous().numpy().tobytes())
+    return total.hexdigest()
 
 
 def load_states(path: Path, model: TrainedModel, sites: list[Site], step: str) -> SavedStates:
-    """Saved states of these sites; they must be of this model and of the step before each site begins."""
+    """Saved states of these sites; they must be of these weights and of the step before each site begins."""
     about = checkpoint.load(path, model=model.model_hash)[1]
+    if about.get("weights", weights_hash(model)) != weights_hash(model):  # older files do not name them
+        raise CheckpointError(
+            f"{path} was made by a model with other weights: what its cells hold means nothing to this one. "
+            "Use the model that made it, or predict the whole record without --state-in."
+        )
     try:
-        known, dates = [str(site) for site in about["sites"]], dates_in(about)
+        known, dates, steps = [str(site) for site in about["sites"]], dates_in(about), steps_in(about)
         offset = pd.tseries.frequencies.to_offset(step or about.get("step") or None)
         due = [None if date is None or offset is None else date + offset for date in dates]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -73,7 +91,8 @@ def load_states(path: Path, model: TrainedModel, sites: list[Site], step: str) -
             raise DataError(f"{path} holds no state of site {site.name!r}. Predict it without --state-in.")
         rows.append(known.index(site.name))
         require_due(site, dates[rows[-1]], due[rows[-1]], path)
-    return SavedStates(read_states(path, model, len(known), rows), [dates[row] for row in rows])
+    states = read_states(path, model, len(known), rows)
+    return SavedStates(states, [dates[row] for row in rows], [steps[row] for row in rows])
 
 
 @torch.no_grad()
@@ -112,6 +131,15 @@ def dates_in(about: dict[str, Any]) -> list[pd.Timestamp | None]:
     if len(times) != sites:
         raise ValueError(f"{len(times)} dates for {sites} sites.")
     return [None if time is None else pd.Timestamp(time) for time in times]
+
+
+def steps_in(about: dict[str, Any]) -> list[int | None]:
+    """How many steps filled the stores of every site; unknown in older files."""
+    sites = len(about["sites"])
+    steps = about.get("steps", [None] * sites)
+    if len(steps) != sites or any(type(value) is not int and value is not None for value in steps):
+        raise ValueError("the steps of its sites are no numbers.")
+    return list(steps)
 
 
 def require_due(site: Site, ended: pd.Timestamp | None, due: pd.Timestamp | None, path: Path) -> None:

@@ -4,7 +4,7 @@ A packed model is a folder with model.json, the card README.md, and one file of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ from mclstm.config.same_model import seeds_of
 from mclstm.data.manifest import step_in, units_in
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.errors import CheckpointError, ConfigError
-from mclstm.from_config import build, inputs, open_run
+from mclstm.from_config import build, open_run
 from mclstm.models.members import Members
+from mclstm.series_from_config import inputs
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "FORMAT", "MODEL", "TrainedModel", "member_file", "model_folders", "open_model", "require_one_ensemble",
+    "FORMAT", "MODEL", "TrainedModel", "member_file", "model_folders", "only_member", "open_model",
+    "require_one_ensemble", "seed_of",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -52,6 +54,20 @@ def member_file(seed: int) -> str:
     'member-7.safetensors'
     """
     return f"member-{seed}.safetensors"
+
+
+def seed_of(member: str, model: TrainedModel) -> int:
+    """The seed of a member by its name; the single member of a run has that of the run."""
+    return int(member.removeprefix("member-")) if member else model.config.training.seed
+
+
+def only_member(model: TrainedModel, seed: int, path: Path) -> TrainedModel:
+    """The model with one of its members alone; path: where it was opened, for the message."""
+    seeds = {seed_of(name, model): name for name in model.members}
+    if seed not in seeds:
+        known = ", ".join(map(str, seeds))
+        raise ConfigError(f"--member {seed}: the members of {path} have the seeds {known}. Choose one.")
+    return replace(model, members={seeds[seed]: model.members[seeds[seed]]})
 
 
 def model_folders(path: Path) -> list[Path]:

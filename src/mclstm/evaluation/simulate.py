@@ -46,14 +46,14 @@ def simulate(
     stores: bool = True,
     cells: bool = True,
 ) -> Simulation:
-    """Run every site from `warmup` steps before the period, or from `state` at its first step.
+    """Run every site from `warmup` steps before the period on, with the stores of `state` or the model's own.
 
     Without `stores` only the targets are kept: with many sites, the cells take most of the memory.
     Without `cells` the storage of a site is one number, the total.
     Steps where a site has no inputs are NaN; a site without any inputs keeps its state.
     """
     _require_covered(data.covered, series, period, "the period")
-    start = period[0] if state is not None else max(0, period[0] - warmup)
+    start = max(0, period[0] - warmup)
     collected: dict[str, NDArray[np.float64]] = {}
     final: State = {} if state is None else {name: value.clone() for name, value in state.items()}
     model.train(False)

@@ -96,6 +96,9 @@ def with_attributes(raw: Raw, request: Request) -> Raw:
     if request.attributes is None:
         return raw
     table = attribute_table([Path(request.attributes)], request.static, request.site)
+    sites = {item.site for item in raw.tables}
+    if len(table) == len(sites) == 1:
+        table.index = pd.Index(list(sites))  # one site and one row belong together, whatever their names
     own = raw.attributes[[name for name in raw.attributes.columns if name not in table.columns]]
     table = table.join(own, how="outer") if len(own.columns) else table
     return raw._replace(attributes=table, attributes_file=request.attributes)
