@@ -7,12 +7,16 @@ from typing import Annotated
 import typer
 
 from mclstm.cli.show import Json
+from mclstm.errors import ConfigError
 
 __all__ = ["report"]
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="folders of evaluated runs, or folders of such folders")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="folders of evaluated runs or of such folders; packed models, with --data"),
+    ],
     benchmarks: Annotated[Path | None, typer.Option(help="folder with published scores by basin")] = None,
     simulations: Annotated[
         Path | None, typer.Option(help="folder with one file of simulations per model, .nc or .csv")
@@ -35,11 +39,20 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Compare models; runs that differ in their seed only are members of one model."""
+    packs = [path for path in runs if (path / "model.json").is_file()]
+    if packs and data is None:
+        raise ConfigError(f"{packs[0]} is a packed model, which carries no data. Add --data.")
+    from mclstm.deploy.evaluate_model import evaluate_model
+    from mclstm.deploy.new_data import Source
     from mclstm.report.comparison.balance_section import closures
     from mclstm.report.comparison.comparison_report import Others, compare, write
     from mclstm.training.journal import without_nan
 
-    comparison = compare(runs, Others(benchmarks, simulations, snow, data, together or (), prefix), split)
+    others = Others(benchmarks, simulations, snow, data, together or (), prefix)
+    places = {path: out / "packs" / f"{at}-{path.resolve().name}" for at, path in enumerate(packs)}
+    for path, place in places.items():
+        evaluate_model(path, Source(str(data)), place, split, figures=False)
+    comparison = compare([places.get(path, path) for path in runs], others, split)
     paths = write(comparison, out)
     if as_json:
         content = {
