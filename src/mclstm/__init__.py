@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from mclstm.errors import missing_extra
 
 if TYPE_CHECKING:
-    from mclstm.dataframe import Fitted as Fitted
     from mclstm.dataframe import fit as fit
     from mclstm.errors import ConservationError as ConservationError
     from mclstm.errors import DataError as DataError
     from mclstm.errors import NotFiniteError as NotFiniteError
+    from mclstm.fitted import Fitted as Fitted
     from mclstm.nn.autoregressive_lstm import AutoregressiveLSTM as AutoregressiveLSTM
     from mclstm.nn.cell import MCLSTMCell as MCLSTMCell
     from mclstm.nn.flows import Flows as Flows
@@ -52,7 +52,8 @@ NAMES = {
     "mclstm.nn.heads": "SumHead LinearHead MCFCHead ScaledHead",
     "mclstm.nn.hydrology": "AuxMemory InputScaling "
     "cell_penalty closure_penalty guide_penalty scaling_penalty",
-    "mclstm.dataframe": "Fitted fit",
+    "mclstm.dataframe": "fit",
+    "mclstm.fitted": "Fitted",
     "mclstm.errors": "ConservationError DataError NotFiniteError",
 }
 PUBLIC = {name: module for module, names in NAMES.items() for name in names.split()}

@@ -11,22 +11,18 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-import xarray as xr
 from torch import nn
 
 from mclstm.config import TrainingConfig, check_sequences, check_training
 from mclstm.config.error_messages import MODELS as MODEL_SECTIONS
-from mclstm.data.columns import require_columns
-from mclstm.data.features import clock_names, with_clock
-from mclstm.data.findings import respelled
+from mclstm.data.lengths import window_lengths
 from mclstm.data.patterns import has_patterns, resolve
-from mclstm.data.read import from_frames
-from mclstm.data.scaling import Moment, moments
+from mclstm.data.scaling import moments
 from mclstm.data.sequences import Rhythm, inside_sequences
 from mclstm.data.sequences import sequences as cut_sequences
 from mclstm.data.series import times
@@ -34,69 +30,18 @@ from mclstm.data.site_tables import Roles
 from mclstm.data.sparse import as_counted
 from mclstm.data.windows import Tensors, Windows, tensors, windows
 from mclstm.errors import ConfigError, Interrupted
-from mclstm.evaluation.ensemble import simulate_all
-from mclstm.evaluation.metrics import score
-from mclstm.evaluation.outlets import require_target_names, variable
-from mclstm.evaluation.score_tables import score_table
-from mclstm.evaluation.simulate import simulate
-from mclstm.evaluation.simulate_sequences import simulate_sequences
+from mclstm.evaluation.outlets import require_target_names
+from mclstm.fitted import Fitted, build, series_of
 from mclstm.from_config import start_with
 from mclstm.models import MODELS
-from mclstm.models.members import seeded
-from mclstm.models.output import Sizes, scale_of
 from mclstm.nn.arguments import one_of
 from mclstm.training.loop import fit as train
 from mclstm.training.loss import importance_of
 from mclstm.training.progress import Show, showing
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["fit"]
 
-WINDOWS = (545, 365, 10)  # length, warmup and stride, where there are no sequences
-
-
-class Fitted(NamedTuple):
-    """A trained model with what it needs to read another table of the same columns."""
-
-    model: nn.Module
-    roles: Roles
-    moments: dict[str, Moment]
-    reading: dict[str, Any]  # how a table is read: missing_mass, missing_aux, allow_negative_mass
-    clock: dict[str, Any]  # which inputs tell the time: time_of_day, time_of_week, weekend
-    rhythm: Rhythm | None = None  # when sequences begin, if the model was trained on sequences
-    seeds: Sequence[int] = (0,)
-
-    def simulate(self, frame: pd.DataFrame) -> xr.Dataset:
-        """All results for a table: predictions, storage, outflow, ledger; (site, time)."""
-        present = tuple(name for name in self.roles.target if name in frame)
-        series = _series(frame, self.roles._replace(target=present), self.reading, self.clock)
-        data, period = tensors(series, self.moments, torch.float32), (0, series.sizes["time"])
-
-        def one(model: nn.Module, cells: bool) -> xr.Dataset:
-            if self.rhythm is not None:
-                return simulate_sequences(model, data, series, period, self.rhythm, cells=cells)
-            return simulate(model, data, series, period, warmup=0, cells=cells).predictions
-
-        return simulate_all(self.model, one, self.seeds)
-
-    def predict(self, frame: pd.DataFrame) -> pd.Series | pd.DataFrame:
-        """The target at every date of a table, or a column for each target; observations are not needed."""
-        predictions, names = self.simulate(frame).isel(site=0), self.roles.target
-        if len(names) == 1:
-            return predictions["simulated"].to_series().rename(names[0])
-        columns = {name: predictions[variable("simulated", name)].to_series() for name in names}
-        return pd.DataFrame(columns)
-
-    def score(self, frame: pd.DataFrame, warmup: int = 0) -> dict[str, float] | pd.DataFrame:
-        """NSE, KGE and the other metrics of a table that holds all targets, after its first `warmup` steps.
-
-        Several targets give a table: a row for each, for their `total`, and for all of them `pooled`.
-        """
-        require_columns(frame.columns, self.roles.target, "the DataFrame")
-        if len(self.roles.target) == 1:
-            simulated, observed = self.predict(frame), frame[self.roles.target[0]]
-            return score(simulated.to_numpy()[warmup:], observed.to_numpy()[warmup:])
-        table = score_table(self.simulate(frame).isel(time=slice(warmup, None)))
-        return table.drop(columns="site").set_index("target")
+STRIDE = 10  # steps between windows, where a window scores as many
 
 
 def fit(
@@ -106,9 +51,9 @@ def fit(
     target: str | Sequence[str],
     aux: str | Sequence[str] = (),
     model: str = "mclstm",
-    warmup: int = 365,
-    length: int = 545,
-    stride: int | None = 10,
+    warmup: int | None = None,
+    length: int | None = None,
+    stride: int | None = None,
     sequences: Mapping[str, Any] | None = None,
     time_of_day: int = 0,
     time_of_week: int = 0,
@@ -134,19 +79,20 @@ def fit(
     "interpolate") or missing_aux ("interpolate") say how to fill them. Every table that the model reads later
     is filled in the same way.
 
-    Each window has `length` steps; its first `warmup` steps are not scored. With sequences={"each": "day",
+    Each window has `length` steps; its first `warmup` steps fill the stores and are not scored. By default a
+    warm-up is a year, but at most 2000 steps and a quarter of the table. With sequences={"each": "day",
     "begin": "04:00", "end": "23:50"} windows are whole days instead, scored from their first step.
     `time_of_day`, `time_of_week` and `weekend` add harmonics and a flag as auxiliaries. `scored` and `impute`
     train on some times of the day only; `members` trains so many models, whose mean is predicted; the option
     residence="30min" is how long mass stays on average before training. A config has the same keys.
     """
+    rhythm = _rhythm(sequences, (length, warmup, stride), policies=(missing_mass, missing_aux))
+    cut = _lengths(frame, length, warmup, stride)
     training = check_training(
         "fit", batch_size=batch_size, updates=updates, learning_rate=learning_rate, clip=clip, loss=loss,
-        seed=seed, scored=list(scored), impute=impute, members=members,
-        length=length, warmup=warmup, stride=stride,
+        seed=seed, scored=list(scored), impute=impute, members=members, **cut,
     )  # fmt: skip
-    rhythm = _rhythm(sequences, windows=(length, warmup, stride), policies=(missing_mass, missing_aux))
-    build, usual = MODELS[one_of("model", model, MODELS)], usual_options(model)
+    usual = usual_options(one_of("model", model, MODELS))
     if members is not None and options.get("dropout", usual.get("dropout")):
         raise ConfigError("fit: members would draw their dropout from one stream. Leave one of them out.")
     roles = _roles(frame, _names(mass), _names(aux), _names(target))
@@ -154,22 +100,21 @@ def fit(
     negative = options.get("allow_negative_mass", False)
     reading = {"missing_mass": missing_mass, "missing_aux": missing_aux, "allow_negative_mass": negative}
     clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
-    series = _series(frame, roles, reading, clock)
+    series = series_of(frame, roles, reading, clock)
     time, period = times(series), (0, series.sizes["time"])
     learned_from = np.ones(len(time), dtype=bool) if rhythm is None else inside_sequences(time, rhythm)
     scaling = moments(as_counted(series, training.scored, None, learned_from))
     data = tensors(as_counted(series, training.scored, impute, learned_from), scaling, torch.float32)
-    sizes = Sizes(len(roles.mass), len(roles.aux) + len(clock_names(**clock)), 0, roles.target)
-    scale, seeds = scale_of(scaling, roles.mass, roles.target), range(seed, seed + (members or 1))
-    options = usual | _start(options, time)
-    network = seeded(lambda: build(sizes, scale, **options), seeds)
+    seeds, options = range(seed, seed + (members or 1)), usual | _start(options, time)
+    network = build(model, options, roles, clock, scaling, seeds)
     if rhythm is None:
-        where = windows(data, period, training.scheme, length, warmup, stride)
+        where = windows(data, period, training.scheme, **cut)
     else:
         where = cut_sequences(data, time, period, rhythm, observed=True).windows
     with showing(updates, model, quiet) as show:
         _train(network, data, where, training, show)
-    return Fitted(network, roles, scaling, reading, clock, rhythm, seeds)
+    filling = cut["warmup"] if rhythm is None else 0
+    return Fitted(network, model, options, roles, scaling, reading, clock, filling, rhythm, seeds)
 
 
 def _train(network: nn.Module, data: Tensors, where: Windows, training: TrainingConfig, show: Show) -> None:
@@ -202,21 +147,33 @@ def _roles(
     return resolve(roles, [str(name) for name in frame.columns], "the DataFrame")
 
 
-def _series(frame: pd.DataFrame, roles: Roles, reading: dict[str, Any], clock: dict[str, Any]) -> xr.Dataset:
-    with respelled(""):
-        series = from_frames({"site": frame}, roles, **reading)
-    return with_clock(series, **clock)
+def _lengths(
+    frame: pd.DataFrame, length: int | None, warmup: int | None, stride: int | None
+) -> dict[str, Any]:
+    """Length, warm-up and stride of the windows; those that are not given fit the table."""
+    given: dict[str, Any] = {"length": length, "warmup": warmup, "stride": stride}
+    if not all(value is None or isinstance(value, int) for value in given.values()):
+        return {name: value for name, value in given.items() if value is not None}  # to be refused by name
+    index = frame.index if isinstance(frame, pd.DataFrame) else None
+    fitting = window_lengths(index if isinstance(index, pd.DatetimeIndex) else pd.DatetimeIndex([]))
+    if warmup is None:
+        warmup = fitting.warmup if length is None else min(fitting.warmup, length * 2 // 3)
+    length = warmup + fitting.length - fitting.warmup if length is None else length
+    stride = max(1, min(STRIDE, length - warmup)) if stride is None else stride
+    return {"length": length, "warmup": warmup, "stride": stride}
 
 
 def _rhythm(
-    options: Mapping[str, Any] | None, windows: tuple[int, int, int | None], policies: tuple[str, str]
+    options: Mapping[str, Any] | None,
+    windows: tuple[int | None, int | None, int | None],
+    policies: tuple[str, str],
 ) -> Rhythm | None:
     """When sequences begin, or None; refuses options that contradict them."""
     if options is None:
         if "skip" in policies:
             raise ConfigError("fit: there are no sequences to skip where inputs are missing. Add sequences.")
         return None
-    if windows != WINDOWS:
+    if windows != (None, None, None):
         raise ConfigError("fit: sequences replace length, warmup and stride. Leave those out.")
     return Rhythm(**check_sequences("fit, sequences", options).model_dump())
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import mclstm
-from mclstm.dataframe import Fitted
 from mclstm.errors import ConfigError
+from mclstm.fitted import Fitted
 from mclstm.models.members import Members
 from support.small_city import BEGIN, END, city
 

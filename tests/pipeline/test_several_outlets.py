@@ -171,7 +171,7 @@ def test_fit_predicts_and_scores_all_targets() -> None:
     assert isinstance(found, pd.DataFrame)
     assert list(found.columns) == ["north", "south"]
     assert found.index.equals(table.index)
-    scores = crowd.score(table)
+    scores = crowd.score(table, warmup=0)
     assert isinstance(scores, pd.DataFrame)
     assert list(scores.index) == ["north", "south", "total", "pooled"]
     assert scores.loc["south", "nse"] == pytest.approx(nse(found["south"], table["south"]))
