@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mclstm.cli import main as command
-from mclstm.cli.main import PAPER_VERBS, VERBS, main
+from mclstm.cli.main import main
+from mclstm.cli.verbs import PAPER_VERBS, VERBS
 
 APP = ["typer", "rich", "pandas", "xarray", "pydantic", "yaml", "matplotlib", "scipy", "h5netcdf", "h5py"]
 REMEDY = 'is missing. Install it with: pip install "mclstm[app]"'

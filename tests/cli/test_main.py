@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mclstm.cli import check as check_verb
-from mclstm.cli.main import VERBS, main
+from mclstm.cli.main import main
+from mclstm.cli.verbs import VERBS
 from mclstm.data.fulda import fulda
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import typer
 import yaml
 
-from mclstm.cli.main import PAPER_VERBS, VERBS
 from mclstm.cli.report import report
+from mclstm.cli.verbs import PAPER_VERBS, VERBS
 from mclstm.config import check_config
 from mclstm.config.neuralhydrology_keys import DATASETS, LOSSES, MODELS
 from mclstm_paper.cli.experiment import experiment

@@ -37,10 +37,22 @@ def examination() -> dict[str, dict[str, Any]]:
             "platform": machine["platform"],
             "cores": machine["cores"],
             "threads": torch.get_num_threads(),
+            "gpu": _gpu(),
         },
         "backends": dict.fromkeys(BACKENDS, "available") | {"native": _kernel()},
         "extras": {name: _extra(package) for name, package in EXTRAS.items()},
     }
+
+
+def _gpu() -> str:
+    """Which graphics cards torch sees, and what runs on them."""
+    import torch
+
+    if not torch.cuda.is_available():
+        build = "a CPU build" if torch.version.cuda is None else f"built for CUDA {torch.version.cuda}"
+        return f"none (torch is {build}); mclstm needs none: its kernel is for processors"
+    cards = [torch.cuda.get_device_name(at) for at in range(torch.cuda.device_count())]
+    return f"{', '.join(cards)}: layers run there with .to('cuda'), mclstm train runs on the processor"
 
 
 def _kernel() -> str:

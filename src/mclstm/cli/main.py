@@ -4,18 +4,23 @@ Exit codes: 0; 2 for a user's mistake (one message, no traceback); 1 for a bug; 
 terminated.
 """
 
+import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from mclstm.cli.verbs import PAPER_VERBS, VERBS, example, meant, purpose
 from mclstm.errors import (
     CheckpointError,
     ConfigError,
     ConservationError,
     DataError,
+    DataWarning,
     Interrupted,
     NotFiniteError,
     StorageError,
@@ -24,27 +29,7 @@ from mclstm.errors import (
 )
 from mclstm.ops.native.build import chosen
 
-__all__ = ["VERBS", "main"]
-
-# verb: (module with a function of the same name, with _ for -; what it does)
-VERBS = {
-    "demo": ("mclstm.cli.demo", "train on the river Fulda and compare with an LSTM, in a few minutes"),
-    "check": ("mclstm.cli.check", "examine data: gaps, duplicates, sentinels, units, missing values"),
-    "config": ("mclstm.cli.config", "check a config, show its defaults, print its JSON schema"),
-    "train": ("mclstm.cli.train", "train a model as a config says, and evaluate it"),
-    "resume": ("mclstm.cli.resume", "continue an interrupted run"),
-    "evaluate": ("mclstm.cli.evaluate", "score a run on one of its periods"),
-    "predict": ("mclstm.cli.predict", "simulate new data with a trained run or a packed model"),
-    "pack": ("mclstm.cli.pack", "pack finished runs of one model into a folder to share"),
-    "report": ("mclstm.cli.report", "compare models: table, tests, map, water balance, snow"),
-    "import-nh": ("mclstm.cli.import_nh", "write a config from one of neuralhydrology"),
-    "doctor": ("mclstm.cli.doctor", "what this installation has and what it lacks"),
-}
-# Verbs of the package mclstm-paper, which registers them as entry points: this package never imports it.
-PAPER_VERBS = {
-    "experiment": "rerun an experiment of the paper",
-    "bench": "measure time and memory beside peers and the limit of this machine",
-}
+__all__ = ["main"]
 
 MISTAKES = (
     CheckpointError,
@@ -56,11 +41,14 @@ MISTAKES = (
     TrainingError,
 )
 LONGEST = 5  # lines of a message
+COMPLETION = "_MCLSTM_COMPLETE"  # set by the shell while a line is typed
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     words = sys.argv[1:] if argv is None else argv
+    if COMPLETION in os.environ or (words and words[0] in ("--install-completion", "--show-completion")):
+        return complete(words)
     if not words or words[0] in ("-h", "--help"):
         print(_usage())
         return 0 if words else 2
@@ -70,19 +58,38 @@ def main(argv: list[str] | None = None) -> int:
         print(f"mclstm {__version__}")
         return 0
     if words[0] not in (*VERBS, *PAPER_VERBS):
-        known = ", ".join((*VERBS, *PAPER_VERBS))
-        return _say(f"mclstm has no verb {words[0]!r}. Choose one of {known}.", 2)
+        return _say(f"mclstm has no verb {words[0][:40]!r}. {meant(words[0])}", 2)
     return _run(words[0], words[1:])
 
 
 def _run(verb: str, words: list[str]) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", DataWarning)
+        warnings.showwarning = _show(warnings.showwarning)
+        return _outcome(verb, words)
+
+
+def _show(plainly: Callable[..., None]) -> Callable[..., None]:
+    """Warnings about data as one line each; the others as Python shows them."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            _say(f"warning: {message}", 0)
+        else:
+            plainly(message, category, *rest, **more)
+
+    return show
+
+
+def _outcome(verb: str, words: list[str]) -> int:
+    """The exit code of a verb; every mistake becomes one message."""
     try:
         chosen()  # a wrong MCLSTM_KERNEL is refused before anything is written
         function = _function(verb)
         import typer
 
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        app.command(verb)(function)
+        app.command(verb, epilog=f"Example: {example(verb)}")(function)
         code = app(words, prog_name=f"mclstm {verb}", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except MISTAKES as error:
@@ -115,6 +122,24 @@ def _function(verb: str) -> Callable[..., Any]:
     )
 
 
+def complete(words: list[str]) -> int:
+    """Serve the shell: install or show the script of completion, or complete a line that is being typed."""
+    try:
+        import typer
+    except ModuleNotFoundError as error:
+        return _say(f"mclstm: {missing_extra(error)}", 2)
+
+    app = typer.Typer(add_completion=True, pretty_exceptions_enable=False)
+    for verb in (*VERBS, *PAPER_VERBS):
+        with suppress(ConfigError):  # the verbs of the paper may not be installed
+            app.command(verb, help=purpose(verb))(_function(verb))
+    try:
+        app(words, prog_name="mclstm")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
 def _say(message: str, code: int) -> int:
     lines = [line for line in message.splitlines() if line.strip()]
     # Names in data are foreign text: no escape sequence in them reaches the terminal.
@@ -126,6 +151,6 @@ def _say(message: str, code: int) -> int:
 
 
 def _usage() -> str:
-    texts = {verb: text for verb, (_, text) in VERBS.items()} | PAPER_VERBS
-    verbs = "\n".join(f"  {verb:<12}{text}" for verb, text in texts.items())
-    return f"usage: mclstm VERB [arguments]\n\n{verbs}\n\nmclstm VERB --help explains a verb."
+    verbs = "\n".join(f"  {verb:<12}{purpose(verb)}" for verb in (*VERBS, *PAPER_VERBS))
+    ends = "mclstm VERB --help explains a verb. mclstm --install-completion completes them in your shell."
+    return f"usage: mclstm VERB [arguments]\n\n{verbs}\n\n{ends}"

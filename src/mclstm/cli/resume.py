@@ -1,5 +1,6 @@
 """`mclstm resume RUN`: continue an interrupted run in place."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,15 @@ def resume(
 ) -> None:
     """Continue a run from its last checkpoint, then evaluate it on the test period unless that was done."""
     from mclstm import pipeline
+    from mclstm.training.folder import RunFolder
+    from mclstm.training.state import read_progress
 
+    last = RunFolder.existing(path).checkpoints / "last.safetensors"
+    finished = last.is_file() and read_progress(last).finished
     run = pipeline.resume(path, quiet=quiet or as_json)
-    print_run(run.path, pipeline.evaluate_once(run), as_json)
+    results = pipeline.evaluate_once(run)
+    if finished:
+        print(f"{path} was finished before: nothing was trained.", file=sys.stderr)
+    else:
+        pipeline.warn_of_overfitting(run)
+    print_run(run.path, results, as_json)

@@ -11,7 +11,7 @@ from mclstm.training.journal import without_nan
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mclstm.pipeline import Evaluation, Tables
+    from mclstm.evaluation_files import Evaluation, Tables
 
 __all__ = ["Json", "Quiet", "print_run"]
 

@@ -18,11 +18,16 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a model and evaluate it on the test period."""
+    # Config and data are read before torch is imported, which takes seconds: mistakes are said at once.
     from mclstm.config import load_config
     from mclstm.config.load import anchored
+    from mclstm.series_from_config import read_series, with_columns
 
-    settings = anchored(load_config(config, override or []), config.parent)  # before torch is imported
+    settings = with_columns(anchored(load_config(config, override or []), config.parent))
+    series = read_series(settings, require_target=True)
     from mclstm import pipeline
 
-    run = pipeline.train(settings, out, quiet=quiet or as_json)
-    print_run(run.path, pipeline.evaluate(run), as_json)
+    run = pipeline.train(settings, out, quiet=quiet or as_json, series=series)
+    results = pipeline.evaluate(run)
+    pipeline.warn_of_overfitting(run)
+    print_run(run.path, results, as_json)

@@ -12,6 +12,7 @@ from mclstm.config.field_types import NAME, READER, READER_NAMES
 from mclstm.config.model import HybridConfig, LSTMConfig, MCLSTMConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place
+from mclstm.config.synonyms import SYNONYMS
 from mclstm.config.training import EvaluationConfig, TrainingConfig
 
 __all__ = ["explain", "nearest"]
@@ -147,17 +148,26 @@ def purpose(place: Place, classes: Classes) -> str:
 def suggestion(place: Place, classes: Classes) -> str:
     home, close, section = home_of(place, classes), known_key(place, classes), class_of(place, classes)
     if home:
-        return f"It belongs under {home!r}."
+        renamed = "" if ours(place) == place[-1] else f", as {ours(place)!r}"
+        return f"It belongs under {home!r}{renamed}."
     if close:
         return f"Did you mean {close!r}?"
     return f"Known here: {', '.join(section.model_fields if section else ())}."
 
 
 def home_of(place: Place, classes: Classes) -> str | None:
-    """The other section that has exactly this key."""
-    others = SECTIONS | {"model": MCLSTMConfig}
-    fitting = (name for name in others if place[-1] in others[name].model_fields)
-    return next((name for name in fitting if others[name] is not class_of(place, classes)), None)
+    """The other section that has this key, or what another tool calls so; None if its own has it."""
+    others, section = SECTIONS | {"model": MCLSTMConfig}, class_of(place, classes)
+    if section is not None and ours(place) in section.model_fields:
+        return None
+    fitting = (name for name in others if ours(place) in others[name].model_fields)
+    return next((name for name in fitting if others[name] is not section), None)
+
+
+def ours(place: Place) -> str:
+    """The last key of a place, under our name where it is another tool's."""
+    key = str(place[-1])
+    return SYNONYMS.get(key.lower().replace("-", "_"), key)
 
 
 def known_key(place: Place, classes: Classes) -> str | None:
@@ -172,7 +182,11 @@ def nearest(key: str, known: Sequence[str]) -> str | None:
 
     >>> nearest("hiden_size", ["hidden_size", "head"])
     'hidden_size'
+    >>> nearest("lr", ["learning_rate", "clip"])
+    'learning_rate'
     """
     plain = key.lower().replace("-", "_").replace(" ", "_")
+    if SYNONYMS.get(plain) in known:
+        return SYNONYMS[plain]
     close = get_close_matches(plain, known, n=1, cutoff=0.6)
     return close[0] if close else None
