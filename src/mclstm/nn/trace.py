@@ -39,9 +39,9 @@ class Trace:
         logits: Tensor | None = None,  # (T, B, K, K) of a module for R
     ) -> None:
         self.problem, self.layout, self.c, self.logits = problem, layout, c, logits
-        self.steps, samples, self.masses = problem.x.shape[-3:]
+        self.steps, self.samples, self.masses = problem.x.shape[-3:]
         self.cells = c.shape[-1]
-        self.sequences = samples * (problem.members or 1)
+        self.sequences = self.samples * (problem.members or 1)
         self.each = max(1, NUMBERS // max(1, self.sequences * self.cells * self.cells))
 
     def forward(self, tags: Tensor, outlets: Tensor | None = None) -> Tensor:
@@ -70,7 +70,7 @@ class Trace:
             parts.append(given)
         start = self._start().unsqueeze(1) * value
         if self.layout.members is not None:
-            start = start.view(self.layout.members, -1, *start.shape[1:])
+            start = start.view(self.layout.members, self.samples, *start.shape[1:])
         return Origins(self._outward(torch.cat(parts[::-1])), self.layout.state(start))
 
     def forward_parts(self, tags: Tensor, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
@@ -125,7 +125,7 @@ class Trace:
 
     def _outward(self, flows: Tensor) -> Tensor:  # (T, N, ...) -> (T, B, ...), led by E with members
         if self.layout.members is not None:
-            flows = flows.view(len(flows), self.layout.members, -1, *flows.shape[2:]).movedim(1, 0)
+            flows = flows.view(len(flows), self.layout.members, self.samples, *flows.shape[2:]).movedim(1, 0)
         return self.layout.outward(flows)
 
 
