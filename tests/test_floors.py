@@ -100,7 +100,8 @@ def test_nothing_dangerous(path: Path) -> None:
 def test_import_loads_nothing_beyond_torch_numpy_and_safetensors() -> None:
     code = (
         "import sys, torch, numpy, safetensors, safetensors.torch; before = set(sys.modules); "
-        "import mclstm; [getattr(mclstm, name) for name in mclstm.__all__ if name.lower()[:3] != 'fit']; "
+        "import mclstm; apart = ('fit', 'Fitted', 'Stepper'); "
+        "[getattr(mclstm, name) for name in mclstm.__all__ if name not in apart]; "
         "print([name for name in set(sys.modules) - before if name.split('.')[0] != 'mclstm'])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ from mclstm.errors import missing_extra
 
 if TYPE_CHECKING:
     from mclstm.dataframe import fit as fit
+    from mclstm.deploy.stepper import Stepper as Stepper
     from mclstm.errors import ConservationError as ConservationError
     from mclstm.errors import DataError as DataError
     from mclstm.errors import NotFiniteError as NotFiniteError
@@ -54,6 +55,7 @@ NAMES = {
     "cell_penalty closure_penalty guide_penalty scaling_penalty",
     "mclstm.dataframe": "fit",
     "mclstm.fitted": "Fitted",
+    "mclstm.deploy.stepper": "Stepper",
     "mclstm.errors": "ConservationError DataError NotFiniteError",
 }
 PUBLIC = {name: module for module, names in NAMES.items() for name in names.split()}

@@ -1,5 +1,6 @@
 """From a config, or the folder of a run, to what it stands for: the model, how it starts, what it sees."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from mclstm.data.series import times
 from mclstm.data.sparse import as_counted
 from mclstm.data.windows import span
 from mclstm.errors import ConfigError
-from mclstm.evaluation.prediction_dataset import nonnegative
+from mclstm.evaluation.prediction_dataset import is_mass, nonnegative
 from mclstm.models import MODELS
 from mclstm.models.mass_model import start_of
 from mclstm.models.members import seeded
@@ -28,7 +29,8 @@ from mclstm.training.checkpoint import model_hash
 from mclstm.training.folder import RunFolder
 
 __all__ = [
-    "SavedRun", "build", "clip_negative", "open_run", "rhythm_of", "seen_in_training", "start_with",
+    "SavedRun", "build", "clip_negative", "clipped_targets", "open_run", "rhythm_of", "seen_in_training",
+    "start_with",
     "warmup_of", "with_residence",
 ]  # fmt: skip
 
@@ -119,5 +121,16 @@ def warmup_of(config: Config) -> int:
 
 def clip_negative(config: Config, predictions: xr.Dataset) -> xr.Dataset:
     """Set predictions below zero to zero, as `evaluation.nonnegative` says; null spares negative masses."""
+    return nonnegative(predictions, clips_negative(config))
+
+
+def clips_negative(config: Config) -> bool | None:
+    """Whether predictions below zero are set to zero; None: those of targets in the unit of the mass."""
     choice, negative = config.evaluation.nonnegative, getattr(config.model, "allow_negative_mass", False)
-    return nonnegative(predictions, False if choice is None and negative else choice)
+    return False if choice is None and negative else choice
+
+
+def clipped_targets(config: Config, units: Mapping[str, str]) -> list[bool]:
+    """Of every target whether it is set to zero where it is predicted below it; units: of the training."""
+    choice, mass = clips_negative(config), units.get(config.data.mass[0], "")
+    return [is_mass(units.get(name, ""), mass) if choice is None else choice for name in config.data.target]

@@ -1,4 +1,4 @@
-"""Times of the day and of the week: how they are written, and which steps of a time axis they are."""
+"""Times of the year, the week and the day: how they are written, which steps they are, what a model sees."""
 
 import re
 from collections.abc import Sequence
@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from mclstm.errors import ConfigError
 
-__all__ = ["PERIODS", "at_times", "parse_duration", "parse_slot", "parse_time", "since_start", "step_length"]
+__all__ = [
+    "PERIODS", "Dates", "at_times", "day_of_year", "parse_duration", "parse_slot", "parse_time", "season",
+    "since_start", "step_length", "time_of_step",
+]  # fmt: skip
 
+Dates = NDArray[np.datetime64]
 SECOND = 1_000_000_000  # nanoseconds
 PERIODS = {"day": 86_400 * SECOND, "week": 7 * 86_400 * SECOND}
+YEAR = 365.25  # days
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 UNITS = {"s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND, "d": PERIODS["day"]}
 DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(UNITS)})")
@@ -62,7 +67,7 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
-def since_start(time: pd.DatetimeIndex, each: str) -> NDArray[np.int64]:
+def since_start(time: pd.DatetimeIndex | Dates, each: str) -> NDArray[np.int64]:
     """Nanoseconds of every step since the start of its day or week, (time,).
 
     >>> since_start(pd.DatetimeIndex(["2024-01-02 01:00"]), "week").item() / SECOND / 3600
@@ -70,8 +75,46 @@ def since_start(time: pd.DatetimeIndex, each: str) -> NDArray[np.int64]:
     """
     # The first of January 1970 was a Thursday.
     shift = 3 * PERIODS["day"] if each == "week" else 0
-    within: NDArray[np.int64] = (time.as_unit("ns").asi8 + shift) % PERIODS[each]
-    return within
+    return (np.asarray(time, "M8[ns]").astype(np.int64) + shift) % PERIODS[each]
+
+
+def day_of_year(time: Dates) -> NDArray[np.int64]:
+    """1 on the first of January, (time,).
+
+    >>> day_of_year(np.array(["2004-02-29 13:00"], "M8[ns]")).tolist()
+    [60]
+    """
+    since = time.astype("M8[D]") - time.astype("M8[Y]").astype("M8[D]")
+    day: NDArray[np.int64] = since.astype(np.int64) + 1
+    return day
+
+
+def season(time: Dates) -> list[NDArray[np.float64]]:
+    """sin and cos of 2π (day of year) / 365.25, (time,) each.
+
+    >>> [wave.round(3).tolist() for wave in season(np.array(["2001-04-01"], "M8[ns]"))]
+    [[1.0], [0.005]]
+    """
+    hour = since_start(time, "day") // UNITS["h"]
+    angle = 2 * np.pi * (day_of_year(time) + hour / 24) / YEAR
+    return [np.sin(angle), np.cos(angle)]
+
+
+def time_of_step(
+    time: Dates, time_of_day: int, time_of_week: int, weekend: bool
+) -> list[NDArray[np.float64]]:
+    """sin and cos of 2π n t / P, n = 1 ... N, for a day and a week P; 1 at weekends. (time,) each.
+
+    >>> noon = np.array(["2001-01-06 12:00"], "M8[ns]")
+    >>> [column.round(3).tolist() for column in time_of_step(noon, 1, 0, weekend=True)]
+    [[0.0], [-1.0], [1.0]]
+    """
+    columns: list[NDArray[np.float64]] = []
+    for each, count in (("day", time_of_day), ("week", time_of_week)):
+        angle = 2 * np.pi * since_start(time, each) / PERIODS[each]
+        columns += [wave(n * angle) for n in range(1, count + 1) for wave in (np.sin, np.cos)]
+    late = since_start(time, "week") >= 5 * PERIODS["day"]
+    return [*columns, late.astype(np.float64)] if weekend else columns
 
 
 def at_times(time: pd.DatetimeIndex, slots: Sequence[str]) -> NDArray[np.bool_]:

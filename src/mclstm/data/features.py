@@ -10,18 +10,18 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from mclstm.data.clock import PERIODS, since_start, step_length
+from mclstm.data.clock import PERIODS, day_of_year, season, step_length, time_of_step
 from mclstm.data.series import names
 from mclstm.data.units import TEMPERATURES, convert, parse
 from mclstm.errors import DataError
 
 __all__ = [
     "PET", "SEASON", "antecedent_names", "celsius", "clock_names", "extraterrestrial", "hargreaves",
-    "trailing_mean", "with_antecedent", "with_clock", "with_pet", "with_season",
+    "in_celsius", "require_latitudes", "trailing_mean", "with_antecedent", "with_clock", "with_pet",
+    "with_season",
 ]  # fmt: skip
 
 SEASON = ("season_sine", "season_cosine")
-DAYS = 365.25
 PET = "pet"
 WEEKEND = "weekend"
 SOLAR = 0.0820  # MJ m-2 min-1
@@ -39,10 +39,8 @@ def with_season(series: xr.Dataset) -> xr.Dataset:
     taken = [name for name in SEASON if name in series]
     if taken:
         raise DataError(f"the data already has a column {taken[0]!r}. Rename it, or turn day_of_year off.")
-    times = pd.DatetimeIndex(series["time"].to_numpy())
-    angle = 2 * np.pi * (times.day_of_year + times.hour / 24).to_numpy(np.float64) / DAYS
     series = series.copy()
-    for name, wave in zip(SEASON, (np.sin(angle), np.cos(angle)), strict=True):
+    for name, wave in zip(SEASON, season(series["time"].to_numpy()), strict=True):
         values = np.repeat(wave[np.newaxis], series.sizes["site"], axis=0)
         series[name] = (("site", "time"), values, {"role": "aux", "units": "1", "source": "day of year"})
     return series
@@ -73,15 +71,10 @@ def with_clock(series: xr.Dataset, time_of_day: int, time_of_week: int, weekend:
     [[0.0, 1.0, 0.0]]
     """
     times = pd.DatetimeIndex(series["time"].to_numpy())
-    columns: list[NDArray[np.float64]] = []
     for each, count in (("day", time_of_day), ("week", time_of_week)):
         if count:
             _require_resolved(times, each, count)
-        angle = 2 * np.pi * since_start(times, each) / PERIODS[each]
-        columns += [wave(n * angle) for n in range(1, count + 1) for wave in (np.sin, np.cos)]
-    columns += (
-        [np.asarray(since_start(times, "week") >= 5 * PERIODS["day"], dtype=np.float64)] if weekend else []
-    )
+    columns = time_of_step(series["time"].to_numpy(), time_of_day, time_of_week, weekend)
     added = {}
     for name, values in zip(clock_names(time_of_day, time_of_week, weekend), columns, strict=True):
         if name in series:
@@ -202,19 +195,32 @@ def with_pet(series: xr.Dataset, tmax: str, tmin: str, latitude: float | str) ->
     if isinstance(latitude, str) and latitude not in series:
         raise DataError(f"data.pet: the data has no attribute {latitude!r}. Give latitude in degrees north.")
     north = series[latitude].to_numpy() if isinstance(latitude, str) else np.array([latitude])
-    if not (np.abs(north) <= 90).all():
-        raise DataError(f"data.pet: {latitude} is no latitude at every site. Give degrees from -90 to 90.")
-    days = pd.DatetimeIndex(series["time"].to_numpy()).day_of_year.to_numpy(np.int64)
-    radiation = extraterrestrial(np.broadcast_to(north, series.sizes["site"]).astype(np.float64), days)
+    everywhere = np.broadcast_to(require_latitudes(north, latitude), series.sizes["site"])
+    radiation = extraterrestrial(everywhere, day_of_year(series["time"].to_numpy()))
     values = hargreaves(celsius(series, tmax), celsius(series, tmin), radiation)
     about = {"role": "aux", "units": "mm/day", "source": f"Hargreaves of {tmax}, {tmin} and latitude"}
     return series.assign({PET: (("site", "time"), values, about)})
 
 
+def require_latitudes(north: NDArray[np.float64], name: float | str) -> NDArray[np.float64]:
+    """The latitudes themselves, (site,); refused where one is not between the poles."""
+    if not (np.abs(north) <= 90).all():
+        raise DataError(f"data.pet: {name} is no latitude at every site. Give degrees from -90 to 90.")
+    return north.astype(np.float64)
+
+
 def celsius(series: xr.Dataset, name: str) -> NDArray[np.float64]:
     """A temperature in degC; without a unit it is taken to be in degC."""
-    values: NDArray[np.float64] = series[name].to_numpy()
-    unit = str(series[name].attrs.get("units", ""))
+    return in_celsius(series[name].to_numpy(), str(series[name].attrs.get("units", "")), name)
+
+
+def in_celsius(values: NDArray[np.float64], unit: str, name: str) -> NDArray[np.float64]:
+    """Values of any shape in a unit of temperature, or in none, as degC; `name` is for the message.
+
+    >>> in_celsius(np.array([273.15]), "K", "tmax").tolist()
+    [0.0]
+    """
     if unit and parse(unit).amount not in TEMPERATURES:
         raise DataError(f"data.pet needs temperatures, but {name} is in {unit}. Name another column.")
-    return convert(values, unit, "degC", role="aux") if unit else values
+    converted: NDArray[np.float64] = convert(values, unit, "degC", role="aux") if unit else values
+    return converted

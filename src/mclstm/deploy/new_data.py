@@ -27,7 +27,7 @@ from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import ConfigError, DataError, MissingColumnError
 from mclstm.series_from_config import read_series
 
-__all__ = ["Dates", "Source", "column_names", "read_new_data", "steps_of"]
+__all__ = ["Dates", "Source", "column_names", "need", "read_new_data", "steps_of"]
 
 # Keys of a file of columns besides `columns`: those of the section `data` that describe files.
 FORM = (
@@ -94,7 +94,7 @@ def read_new_data(model: TrainedModel, source: Source, others: Sequence[str] = (
         ours = {their: name for name, their in theirs.items()}.get(error.column)
         if ours is None:
             raise
-        raise DataError(f"{_need(model, ours)}, but {error} Name yours in a file for --columns.") from error
+        raise DataError(f"{need(model, ours)}, but {error} Name yours in a file for --columns.") from error
     renamed = {their: name for name, their in theirs.items() if their != name}
     renamed |= {f"{their}_filled": f"{name}_filled" for their, name in renamed.items() if name in data.mass}
     means = (antecedent_names(names, data.antecedent) for names in (renamed, renamed.values()))
@@ -192,7 +192,8 @@ def steps_of(series: xr.Dataset, dates: Dates, path: str) -> tuple[int, int]:
     return int(steps.start), int(steps.stop)
 
 
-def _need(model: TrainedModel, name: str) -> str:
+def need(model: TrainedModel, name: str) -> str:
+    """What to say of a column that is missing: its role and its unit, without a full stop."""
     role = next((role for role in ROLES if name in getattr(model.config.data, role)), "static")
     unit = model.units.get(name)
     return f"The model needs the {ROLES[role]} {name!r}{f' in {unit}' if unit else ', of no stated unit'}"

@@ -12,7 +12,7 @@ import xarray as xr
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
 from mclstm.deploy.new_data import Dates, Source, column_names, read_new_data, steps_of
-from mclstm.deploy.saved_states import SavedStates, load_states, save_states, sites_of
+from mclstm.deploy.saved_states import SavedStates, load_states, require_states, save_states, sites_of
 from mclstm.deploy.trained_model import (
     TrainedModel,
     model_folders,
@@ -79,9 +79,8 @@ def predict_unsaved(
     """
     source = data if isinstance(data, Source) else Source(data)
     models = {folder: open_model(folder) for folder in model_folders(path)}
-    require_states = partial(_require_states, path, list(models.values()))
     if saves or state_in is not None:
-        require_states()
+        require_states(path, list(models.values()))
     if len(models) == 1:
         (model,) = models.values()
         return _predict_one(
@@ -98,7 +97,7 @@ def predict_unsaved(
         for one in _simulate_members(model, prepare(model, source, dates, names), None, {}, warmup, False)
     )
     count = sum(len(model.members) for model in models.values())
-    return Prediction(ensemble_mean(members), lambda _: require_states(), count)
+    return Prediction(ensemble_mean(members), lambda _: require_states(path, list(models.values())), count)
 
 
 def _predict_one(model: TrainedModel, source: Source, state_in: Path | None, dates: Dates) -> Prediction:
@@ -116,22 +115,6 @@ def _predict_one(model: TrainedModel, source: Source, state_in: Path | None, dat
     states = SavedStates(after, last, [None if np.isnan(count) else int(count) for count in filled[:, -1]])
     save = partial(save_states, model=model, states=states, sites=[site.name for site in sites], step=step)
     return Prediction(predictions, save, len(model.members))
-
-
-def _require_states(path: Path, models: list[TrainedModel]) -> None:
-    """Refuse models that cannot continue from a saved state."""
-    if len(models) > 1:
-        raise ConfigError(f"{path} holds several models, which have no common file of states. Choose one.")
-    if models[0].config.sequences is not None:
-        raise ConfigError(
-            f"{path} begins every sequence anew and has no state to go on from. "
-            "Leave the state out and give it whole sequences."
-        )
-    if models[0].config.data.antecedent:
-        raise ConfigError(
-            f"{path} sees means of earlier steps (data.antecedent), which a saved state does not hold. "
-            "Leave the state out and give it the whole record."
-        )
 
 
 def prepare(

@@ -1,6 +1,7 @@
 """The states of all sites between two predictions, in one file with their model and their dates."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from mclstm.deploy.trained_model import TrainedModel
-from mclstm.errors import CheckpointError, DataError
+from mclstm.errors import CheckpointError, ConfigError, DataError
 from mclstm.models.output import State
 from mclstm.series_from_config import inputs
 from mclstm.training import checkpoint
 
-__all__ = ["SavedStates", "Site", "load_states", "save_states", "sites_of"]
+__all__ = ["SavedStates", "Site", "load_states", "require_states", "save_states", "sites_of"]
 
 
 class Site(NamedTuple):
@@ -63,7 +64,8 @@ def weights_hash(model: TrainedModel) -> str:
     total = hashlib.sha256()
     for member in model.members.values():
         for name, value in member.state_dict().items():
-            total.update(name.encode() + value.detach().cpu().contiguous().numpy().tobytes())
+            # As float32: a stepper may compute in float64 with the same weights.
+            total.update(name.encode() + value.detach().cpu().float().contiguous().numpy().tobytes())
     return total.hexdigest()
 
 
@@ -102,8 +104,10 @@ def read_states(path: Path, model: TrainedModel, sites: int, rows: list[int]) ->
     One empty step of the model gives the names, types and shapes that the file must have.
     """
     mass, aux, static, _ = (len(columns) for columns in inputs(model.config).values())
-    x, a, s = torch.zeros(1, sites, mass), torch.zeros(1, sites, aux), torch.zeros(sites, static)
-    blank: State = next(iter(model.members.values()))(x, a, s).state
+    first = next(iter(model.members.values()))
+    dtype = next(first.parameters()).dtype
+    x, a = (torch.zeros(1, sites, width, dtype=dtype) for width in (mass, aux))
+    blank: State = first(x, a, torch.zeros(sites, static, dtype=dtype)).state
     expected = {prefix(member) + name: value for member in model.members for name, value in blank.items()}
     tensors, _ = checkpoint.load(path, expected=expected, model=model.model_hash)
     if not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
@@ -140,6 +144,22 @@ def steps_in(about: dict[str, Any]) -> list[int | None]:
     if len(steps) != sites or any(type(value) is not int and value is not None for value in steps):
         raise ValueError("the steps of its sites are no numbers.")
     return list(steps)
+
+
+def require_states(path: Path | str, models: Sequence[TrainedModel]) -> None:
+    """Refuse models that cannot continue from a saved state."""
+    if len(models) > 1:
+        raise ConfigError(f"{path} holds several models, which have no common file of states. Choose one.")
+    if models[0].config.sequences is not None:
+        raise ConfigError(
+            f"{path} begins every sequence anew and has no state to go on from. "
+            "Leave the state out and give it whole sequences."
+        )
+    if models[0].config.data.antecedent:
+        raise ConfigError(
+            f"{path} sees means of earlier steps (data.antecedent), which a saved state does not hold. "
+            "Leave the state out and give it the whole record."
+        )
 
 
 def require_due(site: Site, ended: pd.Timestamp | None, due: pd.Timestamp | None, path: Path) -> None:

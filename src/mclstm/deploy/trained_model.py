@@ -3,6 +3,7 @@
 A packed model is a folder with model.json, the card README.md, and one file of weights per member.
 """
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -25,8 +26,8 @@ from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "FORMAT", "MODEL", "TrainedModel", "member_file", "model_folders", "only_member", "open_model",
-    "require_one_ensemble", "seed_of",
+    "FORMAT", "MODEL", "TrainedModel", "in_dtype", "member_file", "model_folders", "only_member",
+    "open_model", "require_one_ensemble", "seed_of",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -68,6 +69,14 @@ def only_member(model: TrainedModel, seed: int, path: Path) -> TrainedModel:
         known = ", ".join(map(str, seeds))
         raise ConfigError(f"--member {seed}: the members of {path} have the seeds {known}. Choose one.")
     return replace(model, members={seeds[seed]: model.members[seeds[seed]]})
+
+
+def in_dtype(model: TrainedModel, dtype: torch.dtype) -> TrainedModel:
+    """The model with weights of this dtype; its own stay as they are."""
+    members = model.members.items()
+    if all(value.dtype == dtype for _, member in members for value in member.parameters()):
+        return model
+    return replace(model, members={name: copy.deepcopy(member).to(dtype) for name, member in members})
 
 
 def model_folders(path: Path) -> list[Path]:

@@ -18,7 +18,9 @@ from mclstm.evaluation.outlets import targets, variable
 from mclstm.models.output import Output
 from mclstm.nn.heads import MCFCHead, SumHead
 
-__all__ = ["as_netcdf", "nonnegative", "output_series", "prediction_dataset", "read_flows", "read_outlet"]
+__all__ = [
+    "as_netcdf", "is_mass", "nonnegative", "output_series", "prediction_dataset", "read_flows", "read_outlet",
+]  # fmt: skip
 
 Arrays = dict[str, NDArray[np.float64]]
 DIMS = ("site", "time")
@@ -194,11 +196,18 @@ def nonnegative(predictions: xr.Dataset, choice: bool | None = None) -> xr.Datas
 
 
 def _is_mass(predictions: xr.Dataset, flow: xr.DataArray) -> bool:
-    """Whether a simulation is in the unit of the inflow."""
     if "inflow" not in predictions:
         return False
-    units = [str(item.attrs.get("units", "")) for item in (flow, predictions["inflow"])]
-    return all(units) and parse(units[0]) == parse(units[1])
+    return is_mass(*(str(item.attrs.get("units", "")) for item in (flow, predictions["inflow"])))
+
+
+def is_mass(unit: str, mass_unit: str) -> bool:
+    """Whether a simulation is in the unit of the inflow; not if one of them is not stated.
+
+    >>> is_mass("mm d-1", "mm/day"), is_mass("m3/s", "mm/day"), is_mass("", "")
+    (True, False, False)
+    """
+    return bool(unit and mass_unit) and parse(unit) == parse(mass_unit)
 
 
 def as_netcdf(predictions: xr.Dataset) -> bytes:

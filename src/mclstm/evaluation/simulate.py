@@ -15,7 +15,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
 from mclstm.models.output import Output, State
 
-__all__ = ["Simulation", "require_periods", "simulate", "site_batches"]
+__all__ = ["Simulation", "first_state", "require_periods", "simulate", "site_batches"]
 
 SITES = 64  # at most so many run together, to bound the memory; with state_norm="batch" it changes the result
 
@@ -67,7 +67,7 @@ def simulate(
             into[batch.sites, batch.first - start : batch.after - start] = values.transpose(0, 1).numpy()
         for name, value in output.state.items():
             if name not in final:
-                final[name] = _initial(name, output, len(data.x))
+                final[name] = first_state(name, output, len(data.x))
             final[name][rows] = value
     arrays = {name: array[:, period[0] - start :] for name, array in collected.items()}
     inside = series.isel(time=slice(*period))
@@ -93,7 +93,7 @@ def _require_covered(
         )
 
 
-def _initial(name: str, output: Output, sites: int) -> Tensor:
+def first_state(name: str, output: Output, sites: int) -> Tensor:
     """The state (sites, ...) before the first step of a model that began without one; cells may be full."""
     value = output.state[name]
     if name == "cells" and output.c is not None:

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from mclstm.models.output import Moments, Output, Sizes, State
 from mclstm.nn.hydrology import open_forget_gate
+from mclstm.nn.row_product import row_product
 
 __all__ = ["LSTMModel"]
 
@@ -59,5 +60,6 @@ class LSTMModel(nn.Module):
         seen = torch.cat([scaled, a, static.expand(x.shape[0], *static.shape)], dim=-1)
         before = None if state is None else tuple(state[name].unsqueeze(0) for name in ("hidden", "cells"))
         hidden, (h_n, c_n) = self.lstm(seen, before)
-        y = self.linear(self.dropout(hidden)) * self.target_std + self.target_mean
+        y = row_product(self.dropout(hidden), self.linear.weight, self.linear.bias)
+        y = y * self.target_std + self.target_mean
         return Output(y, {"hidden": h_n[0], "cells": c_n[0]}, x.new_zeros(()))

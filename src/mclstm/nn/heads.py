@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from mclstm.nn.arguments import require_names, require_size, require_width
 from mclstm.nn.ensemble_dim import Seeds, draw, generators, leading, project, rows
 from mclstm.nn.mcfc import MCFC, MCFCOptions
+from mclstm.nn.row_product import row_product
 
 __all__ = ["LinearHead", "MCFCHead", "ScaledHead", "SumHead"]
 
@@ -45,7 +46,7 @@ class SumHead(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., number of outlets)."""
         require_width("h", h, self.hidden_size)
-        return h @ self.membership.to(h.dtype)
+        return row_product(h, self.membership.to(h.dtype).t())
 
     def extra_repr(self) -> str:
         return ", ".join(self.outlets)
@@ -106,7 +107,7 @@ class LinearHead(nn.Module):
         require_width("h", h, self.hidden_size)
         W, b = self.linear["weight"], self.linear.get("bias")
         if self.members is None:
-            return nn.functional.linear(h, W, b)
+            return row_product(h, W, b)
         flat, shape = rows(h, self.members, self.hidden_size)
         return project(flat, W, b).view(*shape, len(self.outlets))
 
@@ -181,7 +182,10 @@ class ScaledHead(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """h (..., K) -> (..., 1)."""
-        flat, shape = rows(h, self.members, self.hidden_size)
         scale = torch.exp(self.log_scale)
+        if self.members is None:
+            require_width("h", h, self.hidden_size)
+            return row_product(h[..., 1:], scale.unsqueeze(0), self.bias)
+        flat, shape = rows(h, self.members, self.hidden_size)
         y = (flat[..., 1:] * scale.unsqueeze(-2)).sum(dim=-1, keepdim=True) + self.bias.unsqueeze(-2)
         return y.view(*shape, 1)

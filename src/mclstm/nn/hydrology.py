@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import require_size
+from mclstm.nn.row_product import row_product
 
 __all__ = [
     "AuxMemory", "InputScaling", "cell_penalty", "closure_penalty", "guide_penalty", "open_forget_gate",
@@ -47,7 +48,10 @@ class AuxMemory(nn.Module):
         """a (T, B, A), state (2, B, memory_size) -> the memory at every step, and the new state."""
         before = None if state is None else (state[:1].contiguous(), state[1:].contiguous())
         memory, after = self.lstm(a, before)
-        return self.linear(self.dropout(memory)), torch.cat(after)
+        seen = self.dropout(memory)
+        if isinstance(self.linear, nn.Linear):
+            seen = row_product(seen, self.linear.weight, self.linear.bias)
+        return seen, torch.cat(after)
 
 
 @torch.no_grad()

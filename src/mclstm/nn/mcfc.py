@@ -17,6 +17,7 @@ from mclstm.nn.arguments import (
 )
 from mclstm.nn.ensemble_dim import Seeds, applied, draw, generators, leading, orthogonal, rows, stacked
 from mclstm.nn.gates import Norm
+from mclstm.nn.row_product import row_product
 from mclstm.ops.normalise import NORMALISERS, normalise, sigmoid
 
 __all__ = ["MCFC", "MultiplicativeMCFC"]
@@ -96,10 +97,16 @@ class MCFC(nn.Module):
         """What leaves and what is held back, (..., K) each; together they are all of x (..., M)."""
         flat, shape = checked_rows(x, self.B_i, self.members, negative=self.allow_negative_mass)
         with full_precision(x.device):
-            m = applied(stacked(self.input_gate.mT, self.members), flat)
+            m = self._applied(flat)
             y = m if self.b_o is None else sigmoid(self.b_o).unsqueeze(-2) * m
         size = (*shape, self.hidden_size)
         return y.view(size), (m - y).view(size)
+
+    def _applied(self, flat: Tensor) -> Tensor:  # (E, N, M) -> (E, N, K)
+        shares = self.input_gate.mT
+        if self.members is None and not torch.is_grad_enabled():
+            return row_product(flat, shares)
+        return applied(stacked(shares, self.members), flat)
 
     def forward(self, x: Tensor) -> Tensor:
         """What leaves: x (..., M) -> (..., K)."""
