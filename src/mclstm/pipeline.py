@@ -125,10 +125,10 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
     return result
 
 
-def evaluate_once(run: Run, split: str = "test") -> Evaluation | Tables:
+def evaluate_once(run: Run, split: str = "test", *, figures: bool = True) -> Evaluation | Tables:
     """Evaluate a run on a period; if that was done before, only read the tables."""
     if not run.folder.is_scored(split):
-        return evaluate(run, split)
+        return evaluate(run, split, figures=figures)
     return read_tables(run.folder.evaluation(split))
 
 

@@ -14,7 +14,9 @@ from mclstm import from_config as configured
 from mclstm import pipeline
 from mclstm.config import check_config, load_config
 from mclstm.config.same_model import shared_by_members
+from mclstm.data.scaling import Moment
 from mclstm.deploy.predict import predict
+from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import ensemble_mean, model_scores
 from mclstm.evaluation.prediction_dataset import NONNEGATIVE, nonnegative, read_flows
 from mclstm.evaluation.score_tables import score_table
@@ -121,3 +123,35 @@ def test_runs_of_versions_without_the_setting(tmp_path: Path) -> None:
     del raw["evaluation"]["nonnegative"]
     config.write_text(yaml.safe_dump(raw))
     assert (pipeline.evaluate(path, figures=False).predictions["simulated"] == 0).all()
+
+
+@pytest.mark.parametrize("head", ["sum", "mcfc"])
+@pytest.mark.parametrize(
+    ("options", "outlets"),
+    [
+        ({}, ["flow", "losses"]),
+        ({"losses": "evaporation"}, ["flow", "evaporation"]),
+        ({"losses": "evaporation", "trash_cell": False}, ["flow"]),
+    ],
+)
+def test_losses_have_the_name_of_the_config_and_no_column_where_there_are_none(
+    tmp_path: Path, head: str, options: dict[str, Any], outlets: list[str]
+) -> None:
+    run = trained(tmp_path, {"name": "mclstm", "hidden_size": 3, "head": head, **options}, updates=1)
+    found = pipeline.evaluate(run, figures=False)
+    assert found.predictions["outlet"].to_numpy().tolist() == outlets
+    assert found.predictions["outflow"].attrs.get("losses") == (outlets[1] if outlets[1:] else None)
+    assert [name for name in found.balance if name.startswith("outflow")] == [f"outflow {o}" for o in outlets]
+    assert (found.balance["relative error"] < 1e-5).all()
+
+
+def test_the_name_of_losses_is_no_part_of_a_model_but_must_not_be_a_targets(tmp_path: Path) -> None:
+    raw = brook_config(brook(tmp_path / "brook.csv"), {"name": "mclstm", "hidden_size": 3}, updates=1)
+    plain = check_config(raw)
+    named = check_config({**raw, "model": {**raw["model"], "losses": "evaporation"}})
+    moments = {name: Moment(0.0, 1.0) for name in ("rain", "temperature", "flow")}
+    assert configured.build(plain, moments)[1] == configured.build(named, moments)[1]
+    assert shared_by_members(plain) == shared_by_members(named)
+    taken = check_config({**raw, "model": {**raw["model"], "losses": raw["data"]["target"][0]}})
+    with pytest.raises(ConfigError, match=r"model.losses is 'flow', which is the name of a target"):
+        configured.build(taken, moments)

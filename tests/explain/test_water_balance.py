@@ -20,12 +20,12 @@ def test_the_terms_of_a_year_add_up_to_its_inflow() -> None:
     predictions = made(("A", "B"), steps=731)
     table = water_balance(balance_table(predictions), predictions)
     assert list(table.columns) == [
-        "inflow", "left as flow", "left as trash", "change of storage", "residual", "relative error",
+        "inflow", "left as flow", "left as losses", "change of storage", "residual", "relative error",
     ]  # fmt: skip
     years = 731 / 365.25
     np.testing.assert_allclose(table["inflow"], predictions["inflow"].sum("time") / years)
     np.testing.assert_allclose(table["left as flow"], predictions["simulated"].sum("time") / years)
-    parts = table[["left as flow", "left as trash", "change of storage", "residual"]].sum(axis=1)
+    parts = table[["left as flow", "left as losses", "change of storage", "residual"]].sum(axis=1)
     np.testing.assert_allclose(parts, table["inflow"])
     assert (table["residual"].abs() < 1e-9 * table["inflow"]).all()
 
@@ -82,12 +82,20 @@ def test_agreement_by_hand() -> None:
 
 
 def test_an_ensemble_of_different_models_still_adds_up() -> None:
-    stores = {"inflow": 100.0, "left as flow": 40.0, "left as trash": 50.0, "change of storage": 10.0}
+    stores = {"inflow": 100.0, "left as flow": 40.0, "left as losses": 50.0, "change of storage": 10.0}
     one = pd.DataFrame([stores | {"residual": 0.0, "relative error": 1e-9}])
     other = pd.DataFrame([{"inflow": 100.0, "left as flow": 70.0, "change of storage": 20.0}])
     mixed = mean_balance([one, other.assign(**{"residual": 10.0, "relative error": 0.1})]).iloc[0]
     left = mixed.filter(like="left as ").sum()
     assert mixed["inflow"] == left + mixed["change of storage"] + mixed["residual"]
-    assert (mixed["left as trash"], mixed["relative error"]) == (25.0, 0.1)
+    assert (mixed["left as losses"], mixed["relative error"]) == (25.0, 0.1)
     free = mean_balance([one, pd.DataFrame([{"inflow": 100.0, "left as flow": 60.0, "residual": 40.0}])])
     assert free.iloc[0].to_dict() == {"inflow": 100.0, "left as flow": 50.0, "residual": 50.0}
+
+
+def test_books_of_before_call_losses_trash_unless_a_target_has_that_name() -> None:
+    predictions = made(("A",), steps=30)
+    books = balance_table(predictions).rename(columns={"outflow losses": "outflow trash"})
+    assert "left as losses" in water_balance(books, predictions)
+    predictions["simulated"].attrs["long_name"] = "simulated trash"
+    assert "left as trash" in water_balance(books, predictions)

@@ -151,7 +151,7 @@ def test_heads_that_add_up_serve_one_target() -> None:
     two = SIZES._replace(targets=["flow", "level"])
     with pytest.raises(ConfigError, match="Choose head: mcfc"):
         MODELS["mclstm"](two, SCALE, hidden_size=4)
-    assert MODELS["mclstm"](two, SCALE, hidden_size=4, head="mcfc").outlets == ("flow", "level", "trash")
+    assert MODELS["mclstm"](two, SCALE, hidden_size=4, head="mcfc").outlets == ("flow", "level", "losses")
 
 
 def test_lstm_asks_for_moments() -> None:

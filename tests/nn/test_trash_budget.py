@@ -53,14 +53,14 @@ def test_a_trained_model_keeps_to_the_budget_at_every_step_and_closes_its_books(
     )  # fmt: skip
     result = model.simulate(table).isel(site=0)
     outflow = result["outflow"].dropna("time")
-    share = outflow.sel(outlet="trash") / outflow.sum("outlet")
+    share = outflow.sel(outlet="losses") / outflow.sum("outlet")
     eps = float(np.finfo(np.float32).eps)
     assert 0 < float(share.max()) <= BUDGET * (1 + 8 * eps)
     assert float(np.abs(result["residual"]).max()) <= 4 * eps * 24 * float(result["inflow"].sum())
 
 
 def test_what_has_no_trash_outlet_has_no_budget() -> None:
-    refused = "has trash_budget, which limits the trash outlet of head: mcfc"
+    refused = "has trash_budget, which limits the losses of head: mcfc"
     for head, trash in (("linear", True), ("mcfc", False)):
         model = {"name": "mclstm", "head": head, "trash_cell": trash, "trash_budget": BUDGET}
         with pytest.raises(ConfigError, match=refused):

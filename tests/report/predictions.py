@@ -20,7 +20,7 @@ def made(
     unit: str = "mm/day",
     start: str = "1999-12-01",
 ) -> xr.Dataset:
-    """Random inflow through stores that lose a tenth a step; cell 0 is trash."""
+    """Random inflow through stores that lose a tenth a step; cell 0 is for losses."""
     rng = np.random.default_rng(0)
     time = pd.date_range(start, periods=steps, freq=freq)
     inflow = rng.gamma(0.3, 8.0, (len(sites), steps))
@@ -41,7 +41,11 @@ def made(
             "inflow": (both, inflow, about),
             "entered": (both, inflow, about),
             "storage": ((*both, "cell"), storage, about | {"trash_cell": 0}),
-            "outflow": ((*both, "outlet"), np.stack([flow, outflow[..., 0]], -1), about),
+            "outflow": (
+                (*both, "outlet"),
+                np.stack([flow, outflow[..., 0]], -1),
+                about | {"losses": "losses"},
+            ),
             "residual": (both, np.zeros_like(inflow), about),
             "storage_before": ("site", before.sum(-1), about),
             "filled": (both, np.zeros_like(inflow), about),
@@ -51,7 +55,7 @@ def made(
             "site": np.array(sites, dtype=object),
             "time": time,
             "cell": np.arange(cells),
-            "outlet": ["flow", "trash"],
+            "outlet": ["flow", "losses"],
         },
     )
 

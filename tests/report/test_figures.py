@@ -13,11 +13,11 @@ import xarray as xr
 from mclstm.errors import DataError, StorageError
 from mclstm.report import run_figures as figures
 from mclstm.report.cells import cell_states
-from mclstm.report.flow_figures import scatter
-from mclstm.report.hydrograph import hydrograph, outflow_layers
+from mclstm.report.flow_figures import flow_duration, scatter
+from mclstm.report.hydrograph import hydrograph, outflow_layers, outlet_colours
 from mclstm.report.run_figures import FIGURES, learning_curve, save_figures, telling_sites
 from mclstm.report.site_series import site_series
-from mclstm.report.style import render
+from mclstm.report.style import COLOURS, LINE_COLOURS, OUTLETS, render
 from report.predictions import RECORDS, made, without_stores
 
 
@@ -249,3 +249,49 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
 
 def test_dates_of_another_century() -> None:
     assert render(hydrograph(made(start="1700-01-01"), "A"), "svg")
+
+
+def legends(predictions: xr.Dataset) -> list[str]:
+    shown = [axis.get_legend() for axis in hydrograph(predictions, "A").axes]
+    return [text.get_text() for legend in shown if legend is not None for text in legend.get_texts()]
+
+
+def test_losses_are_called_as_the_predictions_say_and_shown_only_where_there_are_some() -> None:
+    predictions = made()
+    assert {"cell 0 (losses)", "left as losses"} <= set(legends(predictions))
+    predictions["outflow"].attrs["losses"] = "evaporation"
+    evaporating = predictions.assign_coords(outlet=["flow", "evaporation"])
+    assert {"cell 0 (evaporation)", "left as evaporation"} <= set(legends(evaporating))
+    assert "cell 0 (evaporation)" in [text.get_text() for text in cell_states(evaporating, "A").axes[0].texts]
+    none = predictions.isel(outlet=[0])
+    none["outflow"].attrs.pop("losses")
+    none["storage"].attrs["trash_cell"] = -1
+    assert not [label for label in legends(none) if "losses" in label or "(" in label]
+
+
+def test_flow_duration_is_logarithmic_and_says_how_often_nothing_flows() -> None:
+    predictions = made(steps=400)
+    predictions["observed"][0, :100] = 0.0
+    axis = flow_duration(predictions, "A").axes[0]
+    assert axis.get_yscale() == "log"
+    assert axis.texts[0].get_text() == "observed: 25 % of steps at 0"
+    low, high = axis.get_ylim()
+    assert 0 < low < high
+    below = predictions.assign(simulated=predictions["simulated"] - 5.0)
+    assert flow_duration(below, "A").axes[0].get_yscale() == "linear"
+
+
+def test_the_learning_curve_shows_the_best_validation_in_every_panel_or_that_there_is_none() -> None:
+    axes = learning_curve(RECORDS).axes
+    for axis in axes:
+        assert 24 in [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1]
+    assert axes[-1].get_xlabel() == "update (line: the best validation)"
+    without = [record for record in RECORDS if "validation_nse" not in record]
+    assert "no validation" in learning_curve(without).axes[-1].get_xlabel()
+
+
+def test_at_most_eight_colours_that_differ_in_lightness_or_hue() -> None:
+    assert len(LINE_COLOURS) == len(set(LINE_COLOURS)) == 8
+    drawn = {COLOURS["storage"], COLOURS["observed"], *OUTLETS}
+    assert len(drawn) == 8
+    assert set(outlet_colours(["a", "b", "losses", "c", "d", "e"], "losses")) == {*OUTLETS[:5], "#999999"}

@@ -53,5 +53,5 @@ def test_tables_of_real_predictions() -> None:
     assert abs(books.loc["unaccounted", "mclstm"]) < 1e-5 * books.loc["inflow", "mclstm"]
     printed = markdown(pd.concat([scores, books]))
     assert [line.split("|")[1].strip() for line in printed.splitlines()[2:]] == [
-        "nse", "kge", "inflow", "left as flow", "left as trash", "change of storage", "unaccounted",
+        "nse", "kge", "inflow", "left as flow", "left as losses", "change of storage", "unaccounted",
     ]  # fmt: skip

@@ -152,7 +152,7 @@ def test_the_result_file_has_rows_and_claims(recorded: Path) -> None:
     assert [claim["holds"] for claim in closes] == [True]
     ours = next(row for row in content["rows"] if (row["model"], row["metric"]) == ("mclstm", "nse"))
     assert len(ours["training"]["cpu_seconds"]) == 2
-    assert "| MC-LSTM | basin 01031500, trash against PET |" in BLOCKS["hydrology-evapotranspiration"](
+    assert "| MC-LSTM | basin 01031500, losses against PET |" in BLOCKS["hydrology-evapotranspiration"](
         recorded
     )
 

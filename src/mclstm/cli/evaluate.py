@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from mclstm.cli.predict import Attributes, Columns, End, Member, Reader, Start, require_data
-from mclstm.cli.show import Json, print_run
+from mclstm.cli.show import Figures, Json, print_run
 from mclstm.errors import ConfigError
 
 __all__ = ["evaluate"]
@@ -27,7 +27,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="folder for the results, with --data [default: evaluated/NAME]")
     ] = None,
-    figures: Annotated[bool, typer.Option(help="draw figures")] = True,
+    figures: Figures = True,
     as_json: Json = False,
 ) -> None:
     """Score a run on one of its periods, or any model on data that holds observations."""

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from mclstm.cli.show import Json, Quiet, print_run
+from mclstm.cli.show import Figures, Json, Quiet, print_run
 
 __all__ = ["resume"]
 
 
 def resume(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="folder of the run")],
+    figures: Figures = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -24,7 +25,7 @@ def resume(
     last = RunFolder.existing(path).checkpoints / "last.safetensors"
     finished = last.is_file() and read_progress(last).finished
     run = pipeline.resume(path, quiet=quiet or as_json)
-    results = pipeline.evaluate_once(run)
+    results = pipeline.evaluate_once(run, figures=figures)
     if finished:
         print(f"{path} was finished before: nothing was trained.", file=sys.stderr)
     else:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from mclstm.evaluation_files import Evaluation, Tables
 
-__all__ = ["Json", "Quiet", "print_run"]
+__all__ = ["Figures", "Json", "Quiet", "print_run"]
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
+Figures = Annotated[bool, typer.Option("--figures/--no-figures", help="draw figures")]
 HEADLINE = ("nse", "kge", "rmse")
 TABLE = ("nse", "kge", "rmse", "mae")
 MOST = 20  # targets in a printed table; metrics.csv has all

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mclstm.cli.show import Json, Quiet, print_run
+from mclstm.cli.show import Figures, Json, Quiet, print_run
 
 __all__ = ["train"]
 
@@ -14,6 +14,7 @@ def train(
     config: Annotated[Path, typer.Argument(help="YAML file that describes the run")],
     override: Annotated[list[str] | None, typer.Option("--set", help="section.key=value; repeat")] = None,
     out: Annotated[Path, typer.Option(help="folder in which the run's folder is made")] = Path("runs"),
+    figures: Figures = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -28,6 +29,6 @@ def train(
     from mclstm import pipeline
 
     run = pipeline.train(settings, out, quiet=quiet or as_json, series=series)
-    results = pipeline.evaluate(run)
+    results = pipeline.evaluate(run, figures=figures)
     pipeline.warn_of_overfitting(run)
     print_run(run.path, results, as_json)

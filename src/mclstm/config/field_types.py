@@ -13,6 +13,7 @@ __all__ = [
     "READER",
     "READER_NAMES",
     "RULES",
+    "WORDS",
     "Column",
     "Columns",
     "Count",
@@ -26,6 +27,7 @@ RULES = ConfigDict(
     extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
 )
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+WORDS = r"^\w[\w .-]*$"
 READER_NAMES = (
     "auto",
     "csv",

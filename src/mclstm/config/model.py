@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from mclstm.config.field_types import EXPONENT, NAME, RULES, without_doubles
+from mclstm.config.field_types import EXPONENT, NAME, RULES, WORDS, without_doubles
 from mclstm.config.rhythm import Duration
 
 __all__ = ["ConservingConfig", "HybridConfig", "LSTMConfig", "MCLSTMConfig", "ModelConfig"]
@@ -65,15 +65,18 @@ class ConservingConfig(BaseModel, **RULES):
     trash_cell: bool = True
     """A place for what never reaches the outlet, such as evaporation: cell 0 with the heads sum and scaled,
     an outlet of its own with mcfc."""
+    losses: Annotated[str, Field(pattern=WORDS, max_length=40)] = "losses"
+    """What figures and tables call the mass that leaves through the trash cell, such as evaporation or
+    unobserved exits."""
     trash_budget: Annotated[float, Field(gt=0, lt=1), EXPONENT] | None = None
-    """The largest share of the outflow that may leave through the trash outlet of head mcfc, at every step;
+    """The largest share of the outflow that may be lost through head mcfc, at every step;
     null sets no limit."""
     mask: Annotated[list[list[bool]], Field(max_length=4096)] | None = None
     """Which transfers exist, a row for each cell that gives; null allows all."""
     allow_negative_mass: bool = False
     """Accept negative amounts; the ledger closes, but stores may be negative."""
     cell_penalty: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.0
-    """The weight of the mean squared storage in the loss, against a trash cell that grows without end."""
+    """The weight of the mean squared storage in the loss, against a trash cell that fills without end."""
     input_scaling: bool = False
     """Learn a factor for the mass of each step; breaks conservation of the measured mass and says so."""
     evapotranspiration: bool = False
@@ -101,7 +104,7 @@ class ConservingConfig(BaseModel, **RULES):
         if self.head == "scaled" and not self.trash_cell:
             raise ValueError("has head: scaled, which leaves out cell 0, and trash_cell: false. Drop one.")
         if self.trash_budget is not None and not (self.head == "mcfc" and self.trash_cell):
-            raise ValueError("has trash_budget, which limits the trash outlet of head: mcfc. Set head: mcfc.")
+            raise ValueError("has trash_budget, which limits the losses of head: mcfc. Set head: mcfc.")
         if self.head_gate and self.head != "mcfc":
             raise ValueError("has head_gate, which is a part of head: mcfc. Set head: mcfc.")
         if self.head_gate and self.trash_budget is not None:

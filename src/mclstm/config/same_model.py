@@ -16,7 +16,7 @@ __all__ = [
 # Keys in which members may differ, by section; everything else defines the model.
 FREE = {
     "data": {"path", "attributes"},
-    "model": {"backend"},
+    "model": {"backend", "losses"},
     "training": {"seed", "members", "threads", "checkpoint_every"},
 }
 # Keys added in later versions, each with the value that changes nothing: runs, packed models and saved states
@@ -93,7 +93,7 @@ def conserving(config: Config) -> bool:
 
 
 def fingerprinted(model: ModelConfig) -> dict[str, Any]:
-    """The section `model` as it enters the fingerprint: without the backend, and without later keys unused.
+    """The section `model` as it enters the fingerprint: without free keys, and without later keys unused.
 
     >>> from mclstm.config.model import LSTMConfig
     >>> fingerprinted(LSTMConfig(name="lstm"))
@@ -101,5 +101,5 @@ def fingerprinted(model: ModelConfig) -> dict[str, Any]:
     >>> "dropout" in fingerprinted(LSTMConfig(name="lstm", dropout=0.4))
     True
     """
-    keys = model.model_dump(exclude={"backend"})
+    keys = model.model_dump(exclude=FREE["model"])
     return {key: value for key, value in keys.items() if key not in LATER or value != LATER[key]}

@@ -45,20 +45,29 @@ def output_series(model: nn.Module, output: Output, stores: bool, cells: bool) -
     }  # fmt: skip
 
 
+def losses_of(model: nn.Module) -> str | None:
+    """The name of what leaves through no target; None where the ledger has no such outlet."""
+    name, head = str(model.losses), model.head
+    if isinstance(head, SumHead):
+        return None if bool(head.membership.any(-1).all()) else name
+    return name if isinstance(head, MCFCHead) and name in head.outlets else None
+
+
 def outflow(model: nn.Module, y: Tensor, h: Tensor) -> Tensor:
-    """Mass by outlet, (T, B, outlets): the outlets of a conserving head and the trash, or the total.
+    """Mass by outlet, (T, B, outlets): the outlets of a conserving head and the losses, or the total.
 
     y: (T, B, outlets), h: (T, B, K)
     """
     if isinstance(model.head, SumHead):
-        return torch.cat([y, h.sum(-1, keepdim=True) - y.sum(-1, keepdim=True)], dim=-1)
+        lost = [] if losses_of(model) is None else [h.sum(-1, keepdim=True) - y.sum(-1, keepdim=True)]
+        return torch.cat([y, *lost], dim=-1)
     return y if isinstance(model.head, MCFCHead) else h.sum(-1, keepdim=True)
 
 
 def outlet_names(model: nn.Module) -> list[str]:
     """The names that belong to the outflow's last dimension."""
     if isinstance(model.head, SumHead):
-        return [*model.head.outlets, "trash"]
+        return [*model.head.outlets, *filter(None, [losses_of(model)])]
     return list(model.head.outlets) if isinstance(model.head, MCFCHead) else ["total"]
 
 
@@ -131,12 +140,14 @@ def _put_ledger(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str)
     # Where a sequence begins, what is stored before a step is not what the step before it left.
     residual = np.nancumsum(before + entered - outflow.sum(-1) - stored, axis=1)
     residual = np.where(np.isfinite(stored), residual, np.nan)
-    several = storage.shape[-1] > 1  # else a total, which has no trash cell of its own
+    several = storage.shape[-1] > 1  # else a total, which has no cell of losses
     trash = isinstance(model.head, SumHead) and not bool(model.head.membership[0].any()) and several
     scaled = int(getattr(model, "scaling", None) is not None)
     about = {"units": unit, "long_name": "inflow to the stores", "scaled": scaled}
     result["entered"] = (DIMS, entered, about)
-    result["outflow"] = ((*DIMS, "outlet"), outflow, {"units": unit})
+    losses = losses_of(model)
+    named = {} if losses is None else {"losses": losses}
+    result["outflow"] = ((*DIMS, "outlet"), outflow, {"units": unit, **named})
     result["storage"] = ((*DIMS, "cell"), storage, {"units": amount, "trash_cell": 0 if trash else -1})
     _put_ends(result, before, stored, amount)
     for name in free_outlets(model):

@@ -105,7 +105,7 @@ def water_balance(books: pd.DataFrame, flows: xr.Dataset) -> pd.DataFrame:
     books: a run's mass_balance.csv · flows: its simulated and inflow (site, time). For a model with stores
     the residual is rounding. For a model without stores it is all the mass that the model does not explain.
     """
-    table = books.set_index(books["site"].astype(str))
+    table = _renamed(books, flows).set_index(books["site"].astype(str))
     result = pd.DataFrame({"inflow": table["inflow"]})
     if "storage after" in table:
         if "added by input scaling" in table:
@@ -121,6 +121,13 @@ def water_balance(books: pd.DataFrame, flows: xr.Dataset) -> pd.DataFrame:
     if "relative error" in table:
         result["relative error"] = table["relative error"]
     return result.rename_axis("site")
+
+
+def _renamed(books: pd.DataFrame, flows: xr.Dataset) -> pd.DataFrame:
+    """Books of version 0.1.0 call the losses trash, which may also be the name of a target."""
+    simulated = [flows[variable("simulated", target)] for target in targets(flows)]
+    observed = any(str(flow.attrs.get("long_name")) == "simulated trash" for flow in simulated)
+    return books if observed else books.rename(columns={"outflow trash": "outflow losses"})
 
 
 def simulated_outflow(predictions: xr.Dataset) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from mclstm.nn.trace import Trace
 __all__ = ["MassModel", "build_hybrid", "build_mass", "start_of"]
 
 EVAPOTRANSPIRATION = "evapotranspiration"
+LOSSES = "losses"  # the usual name of what leaves through no target
 SHORTEST, LONGEST = 0.01, 1e5  # steps of a residence time
 PENALTY = 0.1  # weight of the closure and scaling penalties in a loss of order one
 
@@ -59,10 +60,11 @@ class MassModel(nn.Module):
         scaling: InputScaling | None = None,
         cell_weight: float = 0.0,
         mass_moments: Moments | None = None,
+        losses: str = LOSSES,
     ) -> None:
         super().__init__()
         self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
-        self.targets, self.cell_weight = targets, cell_weight
+        self.targets, self.cell_weight, self.losses = targets, cell_weight, losses
         self.memory_sees_mass = mass_moments is not None
         if mass_moments is not None:
             for name in ("mass_mean", "mass_std"):
@@ -188,6 +190,7 @@ def assembled(
     head_gate: bool = False,
     trash_cell: bool = True,
     trash_budget: float | None = None,
+    losses: str = LOSSES,
     input_scaling: bool = False,
     evapotranspiration: bool = False,
     cell_penalty: float = 0.0,
@@ -200,8 +203,10 @@ def assembled(
     aux, fixed = (sizes.aux, sizes.static) if memory is None else (memory.outputs, 0)
     layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
     outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
-    last = make_head(head, hidden_size, outlets, trash_cell, trash_budget, head_gate)
-    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty, mass_moments)
+    if trash_cell and losses in outlets:
+        raise ConfigError(f"model.losses is {losses!r}, which is the name of a target. Choose another name.")
+    last = make_head(head, hidden_size, outlets, losses if trash_cell else None, trash_budget, head_gate)
+    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty, mass_moments, losses)
 
 
 def start_of(residence: float) -> dict[str, float]:
@@ -221,19 +226,19 @@ def start_of(residence: float) -> dict[str, float]:
 
 
 def make_head(
-    name: str, cells: int, outlets: tuple[str, ...], trash_cell: bool, budget: float | None, gate: bool
+    name: str, cells: int, outlets: tuple[str, ...], losses: str | None, budget: float | None, gate: bool
 ) -> nn.Module:
-    """The named head with these outlets; `sum` and `scaled` have one outlet only."""
+    """The named head with these outlets, and losses if they have a name; `sum` and `scaled` have one."""
     if name in ("sum", "scaled") and len(outlets) > 1:
         raise ConfigError(
             f"model.head is {name!r}, which has one outlet, but there are {len(outlets)}: "
             f"{', '.join(outlets)}. Choose head: mcfc or head: linear."
         )
     if name == "sum":
-        return SumHead(cells, {outlets[0]: range(int(trash_cell), cells)})
+        return SumHead(cells, {outlets[0]: range(int(losses is not None), cells)})
     if name == "scaled":
         return ScaledHead(cells, outlets[0])
     if name == "mcfc":
-        names = (*outlets, "trash") if trash_cell else outlets
+        names = outlets if losses is None else (*outlets, losses)
         return MCFCHead(cells, names, budget=budget, output_gate=gate)
     return LinearHead(cells, outlets)

@@ -171,8 +171,8 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
     """
     if not has_values(value) or torch.compiler.is_compiling() or value.numel() == 0:
         return
-    least, most = torch.aminmax(_as_stored(value))  # one pass over the values; NaN comes through
-    if most.item() < torch.inf and least.item() >= (-sys.float_info.max if negative else 0.0):
+    low, high = _extremes(name, value)
+    if high < torch.inf and low >= (-sys.float_info.max if negative else 0.0):
         return
     bad = ~torch.isfinite(value) if negative else ~(torch.isfinite(value) & (value >= 0))
     place = tuple(bad.nonzero()[0].tolist())
@@ -182,6 +182,19 @@ def require_values(name: str, value: Tensor, places: tuple[str, ...], negative: 
     )
     expected = "finite" if negative else "finite and >= 0"
     raise NotFiniteError(f"{name} is {value[place].item()} at {named}; it must be {expected}: {remedy}.")
+
+
+def _extremes(name: str, value: Tensor) -> tuple[float, float]:
+    """The lowest and the highest value, in one pass; NaN comes through."""
+    least, most = torch.aminmax(_as_stored(value))
+    try:
+        return least.item(), most.item()
+    except RuntimeError as error:
+        if not torch._C._are_functorch_transforms_active():
+            raise
+        raise ValueError(
+            f"{name} is inside torch.vmap, where no value can be looked at; build the layer with check=False."
+        ) from error
 
 
 def _as_stored(value: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from mclstm.nn.arguments import full_precision, require_tensor
 from mclstm.nn.door import arrange
 from mclstm.nn.ensemble_dim import Seeds
+from mclstm.nn.from_lstm import refuse_keyword
 from mclstm.nn.gates import GateOptions
 from mclstm.nn.layer import MCLSTM
 from mclstm.ops import manual, reference
@@ -34,7 +35,7 @@ class MCLSTMCell(nn.Module):
         super().__init__()
         unknown = sorted(set(options) - GateOptions.__annotations__.keys())
         if unknown:
-            raise TypeError(f"MCLSTMCell has no keyword {unknown[0]!r}; MCLSTM, for sequences, may have it.")
+            refuse_keyword("MCLSTMCell", unknown[0], "MCLSTM, for sequences, may have it")
         self.gates = MCLSTM(mass_size, aux_size, hidden_size, **options).gates
 
     @property

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mclstm.nn.arguments import like_weights, require_tensor, require_values
+from mclstm.nn.from_lstm import refuse_state
 from mclstm.nn.gates import Gates
 from mclstm.ops.problem import Problem
 
@@ -61,6 +62,7 @@ def arrange(
     """
     for name, value in (("x", x), ("a", a), ("c0", c0), ("static", static)):
         if value is not None:
+            refuse_state(name, value)
             require_tensor(name, value)
     timed = x if x is not None else a
     if timed is None:
@@ -82,9 +84,10 @@ def arrange(
     valid = None if lengths is None else _valid(lengths, steps, batch, x.device)
     if valid is not None:
         x, a = (torch.where(valid.unsqueeze(-1), value, 0.0) for value in (x, a))
-    require_values("x", x, STEPS, negative=gates.form.signed)
-    require_values("a", a, STEPS, negative=True)
-    require_values("static", s, ("member", "sample", "input"), negative=True)
+    if gates.check:
+        require_values("x", x, STEPS, negative=gates.form.signed)
+        require_values("a", a, STEPS, negative=True)
+        require_values("static", s, ("member", "sample", "input"), negative=True)
     c0 = _first_state(c0, gates, batch, layout)
     x, a, s, c0 = layout.led(x, 3), layout.led(a, 3), layout.led(s, 2), layout.led(c0, 2)
     return Problem(x, a, s, c0, valid, gates.weights(), gates.form), layout
@@ -119,7 +122,8 @@ def _first_state(c0: Tensor | None, gates: Gates, batch: int, layout: Layout) ->
         return gates.first_state(batch)
     shape = (batch, gates.hidden_size)
     value = _rows("c0", c0, shape, layout, gates, "give the stored mass of every cell")
-    require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.negative_cells)
+    if gates.check:
+        require_values("c0", value, ("member", "sample", "cell"), negative=gates.form.negative_cells)
     return value
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.nn.arguments import has_values
 from mclstm.nn.door import Layout
 from mclstm.ops import dispatch, reference
 from mclstm.ops.ledger import Ledger, ledger
@@ -27,6 +28,16 @@ class Flows(NamedTuple):
     c: Tensor  # (T + 1, B, K) storage, c[0] the initial state
     h: Tensor  # (T, B, K) outflow
     residual: Tensor  # (T, B) float64, cumulative mass that is missing
+
+    def __repr__(self) -> str:
+        """Sizes and the largest error of the ledger: seven tensors would fill the screen."""
+        *_, steps, batch, cells = self.layout.inward(self.c).shape
+        members = "" if self.layout.members is None else f"E={self.layout.members}, "
+        sizes = f"{members}T={steps - 1}, B={batch}, M={self.x.shape[-1]}, K={cells}"
+        if not has_values(self.c):
+            return f"Flows({sizes})"
+        error = float(self.ledger.error.max()) if self.residual.numel() else 0.0
+        return f"Flows({sizes}, largest ledger error {error:.1e})"
 
     @property
     def layout(self) -> Layout:

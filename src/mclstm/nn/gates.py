@@ -51,6 +51,7 @@ class GateOptions(TypedDict, total=False):
     state_norm: StateNorm
     not_conserving: Iterable[str]
     allow_negative_mass: bool
+    check: bool
     members: int | None
     seeds: Seeds | None
     device: torch.device | str | None
@@ -96,6 +97,7 @@ class Gates(nn.Module):
             require_size(name, getattr(self, name), least=0)
         require_size("hidden_size", hidden_size, least=1)
         self.hidden_size, self.members = hidden_size, options["members"]
+        self.check = options["check"]
         kind, mask = options["redistribution"], options["mask"]
         self.hypernetwork = kind if isinstance(kind, nn.Module) else None
         require_members(self.hypernetwork, self.members)
@@ -202,6 +204,7 @@ class Gates(nn.Module):
         parts += [f"input_norm={form.input_norm}, gates_see={form.gates_see}"]
         parts += [f"members={self.members}"] if self.members is not None else []
         parts += ["masked"] if self.mask is not None else []
+        parts += [] if self.check else ["check=False"]
         parts += [f"outlet={form.outlet}"] if form.outlet != "gate" else []
         parts += ["state_norm=none"] if form.state_norm == "none" else []
         parts += ["state_norm=batch: samples influence each other"] if form.state_norm == "batch" else []

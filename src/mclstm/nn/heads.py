@@ -16,11 +16,11 @@ HELD_BACK = "held back"  # the outlet of what an output gate holds back
 
 
 class SumHead(nn.Module):
-    """Adds up the outflows of chosen cells; by default all but the trash cell, cell 0.
+    """Adds up the outflows of chosen cells; by default all but those of cell 0, the paper's trash cell.
 
         y = sum_{k >= 1} h_k
 
-    `outlets` maps a name to its cells; cells in no outlet are trash. Conserving: nothing is scaled.
+    `outlets` maps a name to its cells; what leaves the others is lost. Conserving: nothing is scaled.
 
     h: (..., K) -> y: (..., number of outlets)
 
@@ -136,7 +136,7 @@ class MCFCHead(nn.Module):
     def __init__(
         self,
         hidden_size: int,
-        outlets: Sequence[str] = ("prediction", "trash"),
+        outlets: Sequence[str] = ("prediction", "losses"),
         *,
         budget: float | None = None,
         output_gate: bool = False,
@@ -163,7 +163,7 @@ class MCFCHead(nn.Module):
 class ScaledHead(nn.Module):
     """Positive output scaling: y = sum_{k >= 1} w_k h_k + b with w = exp(v) > 0, starting at w = 1, b = 0.
 
-    The paper uses it for biased gauges. The trash cell is left out.
+    The paper uses it for biased gauges. Cell 0, the trash cell, is left out.
 
     h: (..., K) -> y: (..., 1)
 

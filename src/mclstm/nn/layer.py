@@ -1,15 +1,17 @@
 """MCLSTM: the sequence layer, with the manners of `nn.LSTM`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, Never
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
 from mclstm.nn.arguments import full_precision, one_of
 from mclstm.nn.door import Layout, arrange
 from mclstm.nn.ensemble_dim import Seeds
 from mclstm.nn.flows import Flows, backend_flows, reference_flows
+from mclstm.nn.from_lstm import packed_like, padded, refuse_keyword
 from mclstm.nn.gates import GateOptions, Gates, Norm, Outlet, Redistribution, StateNorm
 from mclstm.nn.trace import Trace, trace
 from mclstm.ops import dispatch
@@ -19,6 +21,7 @@ from mclstm.ops.problem import Problem
 __all__ = ["MCLSTM"]
 
 Input = Tensor | None
+Steps = Tensor | PackedSequence | None
 Lengths = Tensor | Sequence[int] | None
 
 
@@ -67,6 +70,8 @@ class MCLSTM(nn.Module):
         seeds: one number or torch.Generator per member: the member is initialised as a layer built alone
             after `torch.manual_seed` of that number.
         allow_negative_mass: accept negative x and c0; the ledger still closes, the bounds no longer hold.
+        check: look at the values of every call and refuse NaN, infinities and negative mass. False saves the
+            look, and is needed under `torch.vmap` over samples, where no value can be looked at.
         batch_first: (B, T, .) instead of (T, B, .).
 
     >>> layer = MCLSTM(mass_size=1, aux_size=2, hidden_size=4)
@@ -105,11 +110,15 @@ class MCLSTM(nn.Module):
         seeds: Seeds | None = None,
         backend: str = "auto",
         allow_negative_mass: bool = False,
+        check: bool = True,
         batch_first: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **others: Never,
     ) -> None:
         super().__init__()
+        for name in others:
+            refuse_keyword("MCLSTM", name, "help(mclstm.MCLSTM) lists its keywords")
         self.backend = one_of("backend", backend, dispatch.BACKENDS)
         self.batch_first = batch_first
         options: GateOptions = {
@@ -127,6 +136,7 @@ class MCLSTM(nn.Module):
             "state_norm": state_norm,
             "not_conserving": not_conserving,
             "allow_negative_mass": allow_negative_mass,
+            "check": check,
             "members": members,
             "seeds": seeds,
             "device": device,
@@ -150,25 +160,30 @@ class MCLSTM(nn.Module):
 
     def forward(
         self,
-        x: Input,  # (T, B, M)
-        a: Input = None,  # (T, B, A)
+        x: Steps,  # (T, B, M)
+        a: Steps = None,  # (T, B, A)
         c0: Input = None,  # (B, K)
         *,
         static: Input = None,  # (B, S)
         lengths: Lengths = None,  # (B,)
-    ) -> tuple[Tensor, Tensor]:  # (T, B, K), (B, K)
+    ) -> tuple[Tensor | PackedSequence, Tensor]:  # (T, B, K), (B, K)
         """Outflow of every cell at every step, and what is stored at the end of each sequence.
 
         Unbatched inputs (T, M), (T, A), (K,), (S,) are accepted. x may be None: nothing flows in.
+        Where x and a are PackedSequences, the outflow is one too; all other methods give tensors.
         """
         problem, layout = self._arrange(x, a, c0, static, lengths)
         h, c = self._run(problem)
-        return layout.outward(h), layout.state(c.select(-3, -1))
+        outflow, steps = layout.outward(h), a if x is None else x
+        shown = (
+            packed_like(steps, outflow, self.batch_first) if isinstance(steps, PackedSequence) else outflow
+        )
+        return shown, layout.state(c.select(-3, -1))
 
     def last(
         self,
-        x: Input,  # (T, B, M)
-        a: Input = None,  # (T, B, A)
+        x: Steps,  # (T, B, M)
+        a: Steps = None,  # (T, B, A)
         c0: Input = None,  # (B, K)
         *,
         static: Input = None,  # (B, S)
@@ -189,8 +204,8 @@ class MCLSTM(nn.Module):
 
     def trajectory(
         self,
-        x: Input,  # (T, B, M)
-        a: Input = None,  # (T, B, A)
+        x: Steps,  # (T, B, M)
+        a: Steps = None,  # (T, B, A)
         c0: Input = None,  # (B, K)
         *,
         static: Input = None,  # (B, S)
@@ -203,8 +218,8 @@ class MCLSTM(nn.Module):
 
     def flows(
         self,
-        x: Input,  # (T, B, M)
-        a: Input = None,  # (T, B, A)
+        x: Steps,  # (T, B, M)
+        a: Steps = None,  # (T, B, A)
         c0: Input = None,  # (B, K)
         *,
         static: Input = None,  # (B, S)
@@ -225,8 +240,8 @@ class MCLSTM(nn.Module):
 
     def audit(
         self,
-        x: Input,  # (T, B, M)
-        a: Input = None,  # (T, B, A)
+        x: Steps,  # (T, B, M)
+        a: Steps = None,  # (T, B, A)
         c0: Input = None,  # (B, K)
         *,
         static: Input = None,  # (B, S)
@@ -266,8 +281,10 @@ class MCLSTM(nn.Module):
             return trace(self.backend, problem, layout)
 
     def _arrange(
-        self, x: Input, a: Input, c0: Input, static: Input, lengths: Lengths
+        self, x: Steps, a: Steps, c0: Input, static: Input, lengths: Lengths
     ) -> tuple[Problem, Layout]:
+        if isinstance(x, PackedSequence) or isinstance(a, PackedSequence):
+            x, a, lengths = padded(x, a, lengths, self.gates.members, self.batch_first)
         return arrange(self.gates, x, a, c0, static, lengths, batch_first=self.batch_first)
 
     def _run(self, problem: Problem) -> tuple[Tensor, Tensor]:  # (T, B, K), (T + 1, B, K)

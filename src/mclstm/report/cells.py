@@ -67,15 +67,15 @@ def draw_column(axis: Axes, series: SiteSeries, stores: Stores, cells: list[int]
         values = stores.storage[:, cell]
         low, high = float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))
         scaled = floor + HEIGHT * (values - low) / ((high - low) or 1.0)
-        trash = cell == stores.trash_cell
-        colour = COLOURS["trash" if trash else "inflow"]
+        lost = stores.losses if cell == stores.losses_cell else ""
+        colour = COLOURS["losses" if lost else "inflow"]
         axis.fill_between(
             series.days, floor, scaled, color=colour, alpha=0.25, linewidth=0, rasterized=crowded
         )
         axis.plot(series.days, scaled, color=colour, linewidth=0.8)
         axis.axhline(floor, color=COLOURS["observed"], linewidth=0.5)
         axis.annotate(
-            f"cell {cell}{' (trash)' if trash else ''}", (0, floor + HEIGHT), (2, 1), fontsize=7,
+            f"cell {cell}{f' ({title_text(lost)})' if lost else ''}", (0, floor + HEIGHT), (2, 1), fontsize=7,
             xycoords=("axes fraction", "data"), textcoords="offset points", va="bottom",
         )  # fmt: skip
         ticks |= {floor: f"{low:.3g}", floor + HEIGHT: f"{high:.3g}"}

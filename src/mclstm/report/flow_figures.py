@@ -11,6 +11,7 @@ from mclstm.report.style import COLOURS, axis_label, legend_above, logarithmic, 
 __all__ = ["exceedance", "flow_duration", "scatter", "spread_over_decades"]
 
 CROWDED = 3000  # more points are one image inside the SVG
+SMALLEST = 1e-6  # of the highest flow, where a logarithmic axis ends: a model may come very near to zero
 
 
 def scatter(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
@@ -73,7 +74,7 @@ def note(scores: str, pairs: Floats, seen: Floats) -> str:
 
 
 def flow_duration(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
-    """Sorted flows over the share of steps with a higher flow; both series over the same steps."""
+    """Sorted flows, logarithmic, over the share of steps with a higher flow; the same steps of both."""
     series = site_series(predictions, site, target)
     simulated, observed = series.pairs()
     curves = {"observed": observed, "simulated": simulated}
@@ -84,13 +85,39 @@ def flow_duration(predictions: xr.Dataset, site: str, target: str = "") -> Figur
         axis = figure.subplots()
         for name, values in curves.items():
             axis.plot(*exceedance(values), color=COLOURS[name], linewidth=1.4, label=name)
-        if spread_over_decades(np.concatenate(list(curves.values()))):
+        limits = decades(np.concatenate(list(curves.values())))
+        if limits is not None:
+            axis.set_ylim(limits)
             logarithmic(axis, "y")
+            axis.text(0.03, 0.04, "\n".join(dry(curves)), transform=axis.transAxes)
         axis.set(xlim=(0, 100), xlabel="steps with a higher value (%)")
         axis.set_ylabel(axis_label(series.target, series.unit))
         axis.set_title(title_text(site))
         legend_above(axis)
     return figure
+
+
+def decades(values: Floats) -> tuple[float, float] | None:
+    """The ends of a logarithmic axis; None where values are negative or hardly vary, which it does not suit.
+
+    >>> decades(np.array([0.0, 1.0, 10.0])), decades(np.array([-1.0, 1.0, 10.0]))
+    ((0.8, 12.5), None)
+    """
+    positive = values[values > 0]
+    if not positive.size or (values < 0).any() or positive.max() < 2 * positive.min():
+        return None
+    low = max(float(positive.min()), float(positive.max()) * SMALLEST)
+    return 0.8 * low, 1.25 * float(positive.max())
+
+
+def dry(curves: dict[str, Floats]) -> list[str]:
+    """What a logarithmic axis cannot show: how often nothing flows.
+
+    >>> dry({"observed": np.array([0.0, 0.0, 1.0, 2.0]), "simulated": np.array([1.0])})
+    ['observed: 50 % of steps at 0']
+    """
+    shares = {name: float((values <= 0).mean()) for name, values in curves.items()}
+    return [f"{name}: {100 * share:.0f} % of steps at 0" for name, share in shares.items() if share > 0]
 
 
 def exceedance(values: Floats) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from mclstm.report.event_windows import draw_window, event_windows, mark_windows
 from mclstm.report.site_series import Floats, SiteSeries, Stores, site_series
 from mclstm.report.style import COLOURS, OUTLETS, axis_label, date_axis, legend_above, plot_style, title_text
 
@@ -24,7 +25,7 @@ def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
     """Inflow, observed and simulated flow, storage by cell and the cumulative mass balance of one site.
 
     For a model without stores one panel compares the cumulative inflow with the cumulative simulated flow, if
-    both have the same unit.
+    both have the same unit. Below a long series are the steps of its highest and of its lowest flow.
     """
     series = site_series(predictions, site, target)
     panels: list[tuple[float, Callable[[Axes, SiteSeries], None]]] = [(1.0, draw_inflow), (2.3, draw_flow)]
@@ -32,16 +33,24 @@ def hydrograph(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
         panels += [(1.4, draw_storage), (2.0, draw_balance)]
     elif series.unit == series.inflow_unit:
         panels += [(1.6, draw_amounts)]
-    heights = [height for height, _ in panels]
+    windows = event_windows(series)
+    heights = [*(height for height, _ in panels), *([1.6] if windows else [])]
     with plot_style():
         figure = Figure(figsize=(8.0, 0.9 + 1.15 * sum(heights)), layout="constrained")
-        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-        for axis, (_, draw) in zip(axes, panels, strict=True):
-            draw(axis, series)
+        grid = figure.add_gridspec(len(heights), max(1, len(windows)), height_ratios=heights)
+        axes: list[Axes] = []
+        for row, (_, draw) in enumerate(panels):
+            axes.append(figure.add_subplot(grid[row, :], sharex=axes[0] if axes else None))
+            draw(axes[row], series)
+            axes[row].tick_params(labelbottom=row == len(panels) - 1)
+            axes[row].xaxis.get_offset_text().set_visible(row == len(panels) - 1)
         axes[0].set_xlim(*series.span())
         date_axis(axes[-1])
+        mark_windows(axes[1], series, windows)
+        for column, (title, where) in enumerate(windows.items()):
+            draw_window(figure.add_subplot(grid[-1, column]), series, where, title)
         figure.suptitle("   ".join(filter(None, [title_text(site), series.scores()])), x=0.01, ha="left")
-        figure.align_ylabels(list(axes))
+        figure.align_ylabels(axes)
     return figure
 
 
@@ -81,8 +90,8 @@ def draw_storage(axis: Axes, series: SiteSeries) -> None:
 
 
 def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
-    """Label, colour and storage (T,) from the bottom up: the fullest cells, the others, the trash cell."""
-    cells = [cell for cell in range(stores.storage.shape[1]) if cell != stores.trash_cell]
+    """Label, colour and storage (T,) from the bottom up: the fullest cells, the others, that of losses."""
+    cells = [cell for cell in range(stores.storage.shape[1]) if cell != stores.losses_cell]
     mean = np.nan_to_num(stores.storage).mean(0)
     ranked = sorted(cells, key=lambda cell: -mean[cell])
     single = ranked if len(ranked) <= LAYERS else ranked[: LAYERS - 1]
@@ -92,9 +101,9 @@ def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
     if rest:
         named.append((f"{len(rest)} others", stores.storage[:, rest].sum(1)))
     layers = [(label, to_hex(shade), values) for (label, values), shade in zip(named, shades, strict=True)]
-    if stores.trash_cell is not None:
-        trash = stores.storage[:, stores.trash_cell]
-        layers.append((f"trash cell {stores.trash_cell}", COLOURS["trash"], trash))
+    if stores.losses_cell is not None:
+        lost = stores.storage[:, stores.losses_cell]
+        layers.append((f"cell {stores.losses_cell} ({stores.losses})", COLOURS["losses"], lost))
     return layers
 
 
@@ -111,7 +120,7 @@ def draw_balance(axis: Axes, series: SiteSeries) -> None:
     outlets = [name for name, _ in layers]
     axis.stackplot(
         series.days, stacked, labels=["in storage", *(f"left as {name}" for name in outlets)],
-        colors=[COLOURS["storage"], *outlet_colours(outlets)], linewidth=0, alpha=0.85,
+        colors=[COLOURS["storage"], *outlet_colours(outlets, stores.losses)], linewidth=0, alpha=0.85,
     )  # fmt: skip
     # The stores are float32: a difference of rounding is not a scaling.
     scaled = not np.allclose(stores.entered, series.inflow, rtol=1e-5, equal_nan=True)
@@ -139,10 +148,10 @@ def outflow_layers(stores: Stores) -> list[tuple[str, Floats]]:
     return [*(flows[at] for at in sorted(single)), (f"{len(rest)} others", np.sum(rest, axis=0))]
 
 
-def outlet_colours(outlets: list[str]) -> list[str]:
-    """Trash in grey, the others in turn."""
+def outlet_colours(outlets: list[str], losses: str) -> list[str]:
+    """Losses in grey, the others in turn."""
     colours = cycle(OUTLETS)
-    return [COLOURS["trash"] if name == "trash" else next(colours) for name in outlets]
+    return [COLOURS["losses"] if name == losses else next(colours) for name in outlets]
 
 
 def residual_note(available: Floats, stacked: list[Floats]) -> str:

@@ -106,7 +106,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def learning_curve(records: Records) -> Figure:
-    """Loss, validation score and ledger error over updates; dashed lines where the learning rate changes."""
+    """Loss, validation score and ledger error over updates; lines at the best validation and at new rates."""
     journal = list(records)
     curves = {name: points for name in PANELS if (points := curve(journal, name)).size}
     if not curves:
@@ -117,7 +117,7 @@ def learning_curve(records: Records) -> Figure:
         for axis, (name, points) in zip(axes, curves.items(), strict=True):
             draw_curve(axis, name, points)
         mark_rates(list(axes), curve(journal, "rate"))
-        axes[-1].set_xlabel("update")
+        mark_best(list(axes), curve(journal, "validation_nse"))
         axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.align_ylabels(list(axes))
     return figure
@@ -136,7 +136,7 @@ def draw_curve(axis: Axes, name: str, points: Floats) -> None:
     axis.set_ylabel(PANELS[name])
     positive = points[1][points[1] > 0]
     if name == "validation_nse":
-        mark_best(axis, points)
+        show_best(axis, points)
     elif positive.size and (name == "mass_error" or points[1].max() > 10 * points[1].min() > 0):
         # Whole decades: the size of the error matters, its wiggles do not.
         low, high = np.floor(np.log10(positive.min())), np.ceil(np.log10(positive.max() * 1.01))
@@ -144,7 +144,17 @@ def draw_curve(axis: Axes, name: str, points: Floats) -> None:
         logarithmic(axis, "y")
 
 
-def mark_best(axis: Axes, points: Floats) -> None:
+def mark_best(axes: list[Axes], points: Floats) -> None:
+    """A line in every panel at the update with the best validation; without any, the x axis says so."""
+    if not points.size:
+        axes[-1].set_xlabel("update (no validation: the last weights are used)")
+        return
+    for axis in axes:
+        axis.axvline(points[0, points[1].argmax()], color=COLOURS["observed"], linewidth=0.7)
+    axes[-1].set_xlabel("update (line: the best validation)")
+
+
+def show_best(axis: Axes, points: Floats) -> None:
     update, value = points[:, points[1].argmax()]
     axis.plot(update, value, "o", color=COLOURS["observed"], markersize=5, fillstyle="none")
     if value > CUT > points[1].min():

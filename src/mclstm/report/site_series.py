@@ -27,7 +27,8 @@ class Stores(NamedTuple):
     storage: Floats  # (T, K)
     outflow: Floats  # (T, outlets)
     outlets: list[str]
-    trash_cell: int | None  # no target counts its outflow
+    losses: str  # the outlet that no target observes, empty where there is none
+    losses_cell: int | None  # the cell that only losses leave
 
 
 class SiteSeries(NamedTuple):
@@ -94,12 +95,14 @@ def stores_of(here: xr.Dataset) -> Stores:
     """The ledger of one site; it may not cover the first steps."""
     entered, storage, outflow = (np.asarray(here[n], np.float64) for n in ("entered", "storage", "outflow"))
     outlets = [str(name) for name in here["outlet"].to_numpy()]
-    before, trash = float(here["storage_before"]), int(here["storage"].attrs["trash_cell"])  # -1 is none
+    before, cell = float(here["storage_before"]), int(here["storage"].attrs["trash_cell"])  # -1 is none
+    losses = str(here["outflow"].attrs.get("losses", "trash" if "trash" in outlets else ""))  # as 0.1.0 said
     if "sequence" in here:
         before, emptied = restarts(here["sequence"].to_numpy(), storage.sum(1), outflow.sum(1), entered)
     else:
         emptied = np.zeros_like(entered)
-    return Stores(before, entered, emptied, storage, outflow, outlets, trash if trash >= 0 else None)
+    lost = losses, cell if cell >= 0 else None
+    return Stores(before, entered, emptied, storage, outflow, outlets, *lost)
 
 
 def restarts(

@@ -20,8 +20,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 __all__ = [
-    "COLOURS", "OUTLETS", "axis_label", "date_axis", "legend_above", "logarithmic", "plot_style", "render",
-    "title_text",
+    "COLOURS", "LINE_COLOURS", "OUTLETS", "axis_label", "date_axis", "legend_above", "logarithmic",
+    "plot_style", "render", "title_text",
 ]  # fmt: skip
 
 # Okabe and Ito's palette: readers of every common colour vision can tell the colours apart.
@@ -30,10 +30,12 @@ COLOURS = {
     "simulated": "#D55E00",
     "inflow": "#0072B2",
     "storage": "#56B4E9",
-    "trash": "#999999",
+    "losses": "#999999",
     "guide": "#777777",
 }
-OUTLETS = ("#009E73", "#E69F00", "#CC79A7", "#F0E442")
+OUTLETS = ("#009E73", "#E69F00", "#CC79A7", "#F0E442", "#0072B2", "#D55E00")
+# Lines of many models, with grey in place of yellow, which is hardly seen as a thin line.
+LINE_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 STYLE: dict[str, Any] = {
     "font.size": 8.5,
@@ -125,8 +127,9 @@ def logarithmic(axes: Axes, which: str) -> None:
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-    # Powers of ten alone would give at most one label over less than two decades.
-    axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 100 else (1.0, 2.0, 5.0)))
+    # Powers of ten alone would give at most one label over less than two decades; 1, 2, 5 few over one.
+    subs = (1.0,) if high / low > 100 else (1.0, 2.0, 5.0) if high / low > 5 else tuple(range(1, 10))
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 

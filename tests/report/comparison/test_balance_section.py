@@ -37,7 +37,7 @@ def test_the_mass_balance_adds_up_for_both_kinds_of_models() -> None:
     ours, theirs = mass_balance(predictions), mass_balance(without_stores(predictions))
     np.testing.assert_allclose(ours["unaccounted"], 0, atol=1e-10)
     np.testing.assert_allclose(theirs["left as flow"], ours["left as flow"])
-    np.testing.assert_allclose(theirs["unaccounted"], ours["left as trash"] + ours["change of storage"])
+    np.testing.assert_allclose(theirs["unaccounted"], ours["left as losses"] + ours["change of storage"])
     both = side_by_side({"mclstm": ours, "lstm": theirs}, over="mean")
     assert both.loc["inflow", "lstm"] == pytest.approx(balance_table(predictions)["inflow"].mean())
     assert np.isnan(both.loc["change of storage", "lstm"])

@@ -147,7 +147,7 @@ def test_the_balance_closes_in_every_basin(made: Path) -> None:
     mass = table[table["model"] == "mclstm"]
     assert len(mass) == 3
     assert (mass["relative error"] < 1e-5).all()
-    parts = mass[["left as discharge", "left as trash", "change of storage", "residual"]].sum(axis=1)
+    parts = mass[["left as discharge", "left as losses", "change of storage", "residual"]].sum(axis=1)
     np.testing.assert_allclose(parts, mass["inflow"], rtol=1e-6)
     budyko = pd.read_csv(made / "report/budyko-mclstm.csv", dtype={"site": str}).set_index("site")
     data = flows_of(members(made, "mclstm")[0])
@@ -175,17 +175,17 @@ def test_snow_is_chosen_in_validation_years_and_scored_in_test_years(made: Path)
 def test_the_trash_is_compared_with_the_real_pet_of_the_same_days(made: Path) -> None:
     content = printed(made)
     rows = {(row["setting"], row["metric"]): row for row in content["rows"] if row["model"] == "mclstm"}
-    row = rows["basin 01031500, trash against PET", "et-ratio"]
+    row = rows["basin 01031500, losses against PET", "et-ratio"]
     table = pd.read_csv(shared("snow17/01031500_05_model_output.txt.gz"), sep=r"\s+")
     table.index = pd.to_datetime({"year": table["YR"], "month": table["MNTH"], "day": table["DY"]})
     pet = table["PET"]["1989-10-01":"1999-09-30"]  # type: ignore[misc]
     lost = [
-        flows_of(run).sel(site="01031500")["outflow"].sel(outlet="trash") for run in members(made, "mclstm")
+        flows_of(run).sel(site="01031500")["outflow"].sel(outlet="losses") for run in members(made, "mclstm")
     ]
     # The mean year has 28.25 days in February, the ten real ones 28.2.
     assert row["values"] == pytest.approx([float(each.sum()) / pet.sum() for each in lost], rel=2e-3)
     assert (row["n"], row["reference_peak"]) == (2, pet.groupby(pet.index.month).mean().idxmax())
-    assert ("basin 01031500, trash against ET", "et-cycle-r") in rows
+    assert ("basin 01031500, losses against ET", "et-cycle-r") in rows
     assert not [row for row in content["rows"] if row["model"] == "lstm" and row["metric"].startswith("et-")]
 
 

@@ -17,7 +17,7 @@ from mclstm.config.same_model import find_runs
 from mclstm.data.readers.land import read_land
 from mclstm.evaluation.prediction_dataset import read_flows, read_outlet
 from mclstm.report.comparison import Section
-from mclstm.report.comparison.season_section import loss_of, model_seasons
+from mclstm.report.comparison.season_section import loss_of, model_seasons, read_loss
 from support.small_run import brook, brook_config, brooks
 
 PLAIN = {"name": "mclstm", "hidden_size": 3}
@@ -72,7 +72,7 @@ def test_predictions_hold_the_outlet_and_the_ledger_still_closes(made: Path) -> 
     series = read_outlet(run / "evaluation/test/predictions.nc", "evapotranspiration", "B")
     assert series is not None
     np.testing.assert_array_equal(series, kept["evapotranspiration"].sel(site="B"))
-    assert read_outlet(run / "evaluation/test/predictions.nc", "trash", "B") is None
+    assert read_outlet(run / "evaluation/test/predictions.nc", "losses", "B") is None
 
 
 def test_rows_page_and_figures_of_the_site_with_a_pet(made: Path) -> None:
@@ -83,7 +83,7 @@ def test_rows_page_and_figures_of_the_site_with_a_pet(made: Path) -> None:
         if row["metric"].startswith("et-")
     }
     settings = {
-        ("plain", "basin A, trash against PET"), ("plain", "basin A, trash against ET"),
+        ("plain", "basin A, losses against PET"), ("plain", "basin A, losses against ET"),
         ("outlet", "basin A, evapotranspiration against PET"),
         ("outlet", "basin A, evapotranspiration against ET"),
         ("precipitation", "basin A, precipitation against PET"), ("modelled-et", "basin A, ET against PET"),
@@ -96,11 +96,11 @@ def test_rows_page_and_figures_of_the_site_with_a_pet(made: Path) -> None:
     year = pd.date_range("2001-09-01", "2002-08-31")
     expected = []
     for run in runs(made, "plain"):
-        lost = read_outlet(run / "evaluation/test/predictions.nc", "trash", "A")
+        lost = read_outlet(run / "evaluation/test/predictions.nc", "losses", "A")
         assert lost is not None
         means = [series[year].groupby(year.month).mean() for series in (lost, pet)]
         expected.append(np.corrcoef(*means)[0, 1])
-    r = rows["plain", "basin A, trash against PET", "et-cycle-r"]
+    r = rows["plain", "basin A, losses against PET", "et-cycle-r"]
     assert sorted(r["values"]) == pytest.approx(sorted(expected), abs=1e-5)
     assert (r["n"], r["value"]) == (2, pytest.approx(np.mean(expected), abs=1e-5))
     assert (r["low"], r["high"]) == pytest.approx((min(expected), max(expected)), abs=1e-5)
@@ -152,8 +152,8 @@ def test_what_cannot_be_compared_is_said(made: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "outlet"),
     [
-        (PLAIN, "trash"),
-        (PLAIN | {"head": "mcfc"}, "trash"),
+        (PLAIN, "losses"),
+        (PLAIN | {"head": "mcfc"}, "losses"),
         (OUTLET, "evapotranspiration"),
         (PLAIN | {"trash_cell": False}, None),
         (PLAIN | {"head": "scaled"}, None),
@@ -162,3 +162,14 @@ def test_what_cannot_be_compared_is_said(made: Path, tmp_path: Path) -> None:
 )
 def test_which_outlet_is_the_loss(model: dict[str, Any], outlet: str | None) -> None:
     assert loss_of(check_config(config(Path("brook.csv"), "x", model, 0))) == outlet
+
+
+def test_predictions_of_before_call_the_losses_trash(made: Path, tmp_path: Path) -> None:
+    file = runs(made, "plain")[0] / "evaluation/test/predictions.nc"
+    lost = read_loss(file, "losses", "A")
+    assert lost is not None
+    with xr.open_dataset(file, engine="h5netcdf") as opened:
+        old = opened.load()
+    old.assign_coords(outlet=["flow", "trash"]).to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
+    np.testing.assert_array_equal(read_loss(tmp_path / "old.nc", "losses", "A"), lost)
+    assert read_loss(tmp_path / "old.nc", "evapotranspiration", "A") is None

@@ -2,17 +2,19 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.evaluation.ensemble import model_scores
 from mclstm.explain.annual_cycle import by_month
 from mclstm.explain.snow_cells import Period, SnowSum, by_temperature
 from mclstm.explain.water_balance import long_term
+from mclstm.report.comparison import DRAWN, at_most
 from mclstm.report.comparison.balance_section import budyko_figure
-from mclstm.report.comparison.basin_figures import basin_map, cumulative, distributions
+from mclstm.report.comparison.basin_figures import basin_map, cumulative, distributions, line_styles
 from mclstm.report.comparison.score_section import score_section, significance_section
 from mclstm.report.comparison.snow_section import response_figure, snow_figure
-from mclstm.report.style import render
+from mclstm.report.style import LINE_COLOURS, render
 from support.flows import flows
 
 SITES = tuple(f"{number:02}" for number in range(12))
@@ -60,7 +62,8 @@ def test_figures_draw_the_numbers_they_are_given() -> None:
     nse = found[1].frames[0]["nse"]
     places = pd.DataFrame({"lat": np.linspace(30, 48, 12), "lon": np.linspace(-120, -70, 12)}, index=SITES)
     drawn = basin_map(nse, places, "title")
-    points = drawn.axes[0].collections[0]
+    outlines, points = drawn.axes[0].collections[:2]
+    assert len(outlines.get_segments()) > 48
     order = np.argsort(-nse.to_numpy())
     np.testing.assert_allclose(points.get_offsets()[:, 1], places["lat"].to_numpy()[order])
     np.testing.assert_allclose(points.get_array(), nse.clip(0, 1).to_numpy()[order])
@@ -87,3 +90,21 @@ def test_snow_figures_show_the_held_out_years() -> None:
     months, classes = by_month(days, series), by_temperature(10 * np.sin(np.arange(400) / 58), series)
     assert len(response_figure("x", months, classes).axes) == 2
     assert len(response_figure("x", months, None).axes) == 1
+
+
+def test_many_models_have_eight_colours_and_then_dashes() -> None:
+    scores = models()[1].frames[0]
+    many = [ModelScores(f"m{at}", (scores,), True) for at in range(10)]
+    looks = line_styles(many, ["m9"])
+    assert looks[9]["linewidth"] > looks[0]["linewidth"]  # type: ignore[operator]
+    assert looks[9]["color"] == LINE_COLOURS[0]
+    assert len({(str(look["color"]), look["dashes"]) for look in looks}) == 10
+    assert len({look["color"] for look in looks}) == 8
+
+
+def test_of_many_sites_only_some_have_figures() -> None:
+    drawings = [{f"snow-{at}": Figure()} for at in range(DRAWN + 1)]
+    shown, notes = at_most([{}, *drawings])
+    assert list(shown) == [f"snow-{at}" for at in range(DRAWN)]
+    assert "the first 12 of 13 pairs of model and site" in notes[0]
+    assert at_most(drawings[:2]) == ({**drawings[0], **drawings[1]}, [])

@@ -31,7 +31,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "mclstm-tuned": (COLOURS["inflow"], "D"),
     "nau": (OUTLETS[0], "s"),
     "lstm": (OUTLETS[2], "^"),
-    "constant": (COLOURS["trash"], "x"),
+    "constant": (COLOURS["losses"], "x"),
 }
 
 

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from mclstm.config import Config
 from mclstm.data.readers import load
 from mclstm.data.site_tables import Request
 from mclstm.evaluation.comparison import COMPARED, PERFECT, ModelScores
+from mclstm.report.comparison.outlines import lines_within
 from mclstm.report.comparison.score_section import HEADS, label
-from mclstm.report.style import COLOURS, OUTLETS, plot_style
+from mclstm.report.style import COLOURS, LINE_COLOURS, plot_style
 
 __all__ = ["PET", "attributes", "basin_map", "cumulative", "distributions"]
 
@@ -23,8 +25,7 @@ WINDOWS = {
     "nse": (0.0, 1.0), "kge": (0.0, 1.0), "alpha-nse": (0.2, 1.6), "beta-nse": (-0.4, 0.4),
     "flv": (-300.0, 100.0), "fhv": (-80.0, 40.0),
 }  # fmt: skip
-STRONG = tuple(dict.fromkeys(("#D55E00", "#0072B2", "#009E73", "#CC79A7", *OUTLETS)))  # models of the runs
-WEAK = ("#999999", "#E69F00", "#56B4E9", "#8C6D31", "#B2ABD2", "#555555")  # models of others
+OUTLINE = "#AAAAAA"
 DASHES: tuple[tuple[float | None, float | None], ...] = ((None, None), (4, 1.5), (1, 1))
 
 
@@ -42,25 +43,43 @@ def attributes(config: Config, data: Path | None) -> pd.DataFrame:
 
 
 def basin_map(scores: pd.Series, places: pd.DataFrame, title: str) -> Figure:
-    """One point per site at its gauge, coloured by NSE; there is no coast, because the gauges show it.
+    """One point per site at its gauge, coloured by NSE, over the outlines of countries and US states.
 
     scores: by site · places: columns lat and lon by site, in degrees
     """
     here = places.reindex(scores.index)
     # The best are drawn first, the worst over them: crowded gauges must not hide the worst.
     order = np.argsort(-scores.to_numpy())
+    west, east, south, north = frame(here)
+    stretch = 1 / float(np.cos(np.deg2rad(here["lat"].mean())))  # of a degree of latitude
     with plot_style():
-        figure = Figure(figsize=(8.0, 4.2), layout="constrained")
+        width = 1.8 + 3.4 * (east - west) / stretch / (north - south)
+        figure = Figure(figsize=(min(8.0, max(4.0, width)), 4.2), layout="constrained")
         axis = figure.subplots()
+        lines = lines_within(west, east, south, north)
+        axis.add_collection(LineCollection(lines, colors=OUTLINE, linewidths=0.5, zorder=0.5))
         points = axis.scatter(
             here["lon"].iloc[order], here["lat"].iloc[order], c=scores.clip(0, 1).iloc[order],
             cmap="viridis", vmin=0, vmax=1, s=22, edgecolors="white", linewidths=0.3,
         )  # fmt: skip
-        axis.set(xlabel="longitude (°)", ylabel="latitude (°)", title=title)
-        axis.set_aspect(1 / float(np.cos(np.deg2rad(here["lat"].mean()))))
+        axis.set(xlim=(west, east), ylim=(south, north), title=title)
+        axis.set(xlabel="longitude (°)", ylabel="latitude (°)")
+        axis.grid(visible=False)
+        axis.set_aspect(stretch)
         bar = figure.colorbar(points, ax=axis, shrink=0.8, extend="min", label="NSE")
         bar.outline.set_linewidth(0.5)
     return figure
+
+
+def frame(places: pd.DataFrame) -> tuple[float, float, float, float]:
+    """West, east, south and north of the map: all gauges, with a little room around them."""
+    edges = []
+    for name in ("lon", "lat"):
+        low, high = float(places[name].min()), float(places[name].max())
+        room = 0.5 + 0.04 * (high - low)
+        edges += [low - room, high + room]
+    west, east, south, north = edges
+    return west, east, south, north
 
 
 def distributions(models: Sequence[ModelScores], subjects: Sequence[str]) -> Figure:
@@ -83,15 +102,14 @@ def distributions(models: Sequence[ModelScores], subjects: Sequence[str]) -> Fig
 
 
 def line_styles(models: Sequence[ModelScores], subjects: Sequence[str]) -> list[dict[str, object]]:
-    """Thick lines in strong colours for the subjects, thin ones for what they are compared with."""
+    """Thick lines for the subjects, thin ones for what they are compared with; eight colours, then dashes."""
+    ranked = sorted(models, key=lambda model: model.name not in subjects)
+    places = {model.name: place for place, model in enumerate(ranked)}
     styles: list[dict[str, object]] = []
-    counts = {True: 0, False: 0}
     for model in models:
-        mine = model.name in subjects
-        colours, at = STRONG if mine else WEAK, counts[mine]
-        counts[mine] += 1
-        looks = {"linewidth": 1.9 if mine else 1.0, "dashes": DASHES[at // len(colours) % len(DASHES)]}
-        styles.append({"color": colours[at % len(colours)], **looks})
+        dashes, colour = divmod(places[model.name], len(LINE_COLOURS))
+        looks = {"color": LINE_COLOURS[colour], "dashes": DASHES[dashes % len(DASHES)]}
+        styles.append({**looks, "linewidth": 1.9 if model.name in subjects else 1.0})
     return styles
 
 

@@ -1,6 +1,7 @@
 """The annual cycle of what models lose, beside potential and modelled evapotranspiration."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from mclstm.data.columns import listed
 from mclstm.evaluation.prediction_dataset import read_outlet
 from mclstm.explain.annual_cycle import annual_cycle, compare
 from mclstm.models.mass_model import EVAPOTRANSPIRATION
-from mclstm.report.comparison import Row, Section
+from mclstm.report.comparison import Row, Section, at_most
 from mclstm.report.comparison.model_groups import Group
 from mclstm.report.comparison.score_section import label, member_rows, short_label
 from mclstm.report.markdown import NOTHING, text_table
@@ -23,12 +24,12 @@ from mclstm.report.style import COLOURS, OUTLETS, legend_above, plot_style, titl
 __all__ = ["SEASON_METRICS", "loss_of", "model_seasons", "season_section", "season_table"]
 
 TEXT = """Twelve monthly means over the whole years of the period, of what a model loses (the outlet
-`evapotranspiration`, or `trash`) against potential evapotranspiration (PET) and that of a process model (ET,
-in CAMELS' files SAC-SMA): their correlation, the ratio of the yearly sums, the months of the maxima. Mean
-over members, range in brackets. No model was trained on either; the lines `precipitation` and `modelled-et`
-say what a constant share of the rain and the process model reach."""
+`evapotranspiration`, or its losses) against potential evapotranspiration (PET) and that of a process model
+(ET, in CAMELS' files SAC-SMA): their correlation, the ratio of the yearly sums, the months of the maxima.
+Mean over members, range in brackets. No model was trained on either; the lines `precipitation` and
+`modelled-et` say what a constant share of the rain and the process model reach."""
 UNIT = "mm/day"
-TRASH = "trash"
+OLD_NAME = "trash"  # of losses, in predictions of version 0.1.0
 SEASON_METRICS = ("et-cycle-r", "et-ratio")
 # An outlet says something only if it does better than the rain itself; a model made for it is the other end.
 YARDSTICKS = {"precipitation": "precipitation", "et": "modelled-et"}
@@ -51,9 +52,9 @@ def season_section(groups: Sequence[Group], land: Mapping[str, pd.DataFrame], sp
         name: pd.concat([part.tables[name] for part in parts if part.rows], ignore_index=True)
         for name in ("evapotranspiration", "evapotranspiration-months")
     }
-    figures = {name: figure for part in parts for name, figure in part.figures.items()}
+    figures, left_out = at_most([part.figures for part in parts])
     text = f"{TEXT}\n\n{season_table(list(rows.values()))}"
-    return Section("Evapotranspiration", text, list(rows.values()), tables, figures, notes)
+    return Section("Evapotranspiration", text, list(rows.values()), tables, figures, [*notes, *left_out])
 
 
 def loss_of(config: Config) -> str | None:
@@ -63,7 +64,14 @@ def loss_of(config: Config) -> str | None:
         return None
     if model.evapotranspiration:
         return EVAPOTRANSPIRATION
-    return TRASH if model.trash_cell and model.head in ("sum", "mcfc") else None
+    return model.losses if model.trash_cell and model.head in ("sum", "mcfc") else None
+
+
+def read_loss(path: Path, outlet: str, site: str) -> pd.Series | None:
+    """What one site lost by day, from predictions.nc; None where the file has no such outlet."""
+    series = read_outlet(path, outlet, site)
+    renamed = series is None and outlet != EVAPOTRANSPIRATION
+    return read_outlet(path, OLD_NAME, site) if renamed else series
 
 
 def model_seasons(
@@ -81,7 +89,7 @@ def model_seasons(
     missing = f"{about} at {listed(without)}: no potential evapotranspiration (pet) is given."
     parts = [Section(notes=[missing] if without else [])]
     for site in (site for site in land if site in known and site not in without):
-        lost = [read_outlet(run.path / "evaluation" / split / "predictions.nc", outlet, site) for run in runs]
+        lost = [read_loss(run.path / "evaluation" / split / "predictions.nc", outlet, site) for run in runs]
         old = [str(run.path) for run, series in zip(runs, lost, strict=True) if series is None]
         if old:
             remedy = f"Make them again with: mclstm evaluate {old[0]}"
@@ -135,11 +143,11 @@ def match_rows(model: str, setting: str, matches: pd.DataFrame) -> list[Row]:
 def season_table(rows: Sequence[Row]) -> str:
     """Markdown: a line per model, basin and reference; mean over members with their range, months of maxima.
 
-    >>> about = {"model": "mclstm", "setting": "basin 1, trash against PET", "n": 1}
+    >>> about = {"model": "mclstm", "setting": "basin 1, losses against PET", "n": 1}
     >>> about |= {"peaks": [6], "reference_peak": 7}
     >>> values = zip(SEASON_METRICS, (0.5, 0.25))
     >>> print(season_table([about | {"metric": m, "value": v} for m, v in values]).splitlines()[2])
-    | MC-LSTM | basin 1, trash against PET | 0.50 | 0.25 | Jun | Jul | 1 |
+    | MC-LSTM | basin 1, losses against PET | 0.50 | 0.25 | Jun | Jul | 1 |
     """
     cells = {(row["model"], row["setting"], row["metric"]): row for row in rows}
     head = ["model", "what", "r of the cycle", "ratio of sums", "maximum in", "reference's in", "members"]
@@ -166,7 +174,7 @@ def season_figure(title: str, outlet: str, members: pd.DataFrame, land: pd.DataF
 
     members: one column per member · land: `pet` and, where it is known, `et`; both by month, October first
     """
-    colour = COLOURS["trash"] if outlet == TRASH else OUTLETS[0]
+    colour = OUTLETS[0] if outlet == EVAPOTRANSPIRATION else COLOURS["losses"]
     months = np.arange(len(members))
     with plot_style():
         figure = Figure(figsize=(6.2, 3.4), layout="constrained")

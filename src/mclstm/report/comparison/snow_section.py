@@ -21,7 +21,7 @@ from mclstm.evaluation.simulate import simulate
 from mclstm.explain.annual_cycle import by_month
 from mclstm.explain.snow_cells import Period, SnowSum, by_temperature, calendar, cell_correlations, snow_sums
 from mclstm.from_config import open_run, warmup_of
-from mclstm.report.comparison import Section
+from mclstm.report.comparison import Section, at_most
 from mclstm.report.comparison.balance_section import has_stores
 from mclstm.report.comparison.model_groups import Group
 from mclstm.report.markdown import markdown
@@ -70,8 +70,8 @@ def snow_section(groups: Sequence[Group], swe: Mapping[str, pd.Series], data: Pa
         "snow-cells": pd.concat([snow.cells for snow in every]),
         "snow-response": pd.concat([response for _, response in drawings]),
     }
-    figures = {name: figure for figures, _ in drawings for name, figure in figures.items()}
-    return Section("Snow", f"{TEXT}\n\n{snow_table(sums)}", tables=tables, figures=figures)
+    figures, notes = at_most([drawn for drawn, _ in drawings])
+    return Section("Snow", f"{TEXT}\n\n{snow_table(sums)}", tables=tables, figures=figures, notes=notes)
 
 
 def member_snow(
