@@ -51,6 +51,11 @@ VERBS = {
         "compare models: table, tests, map, water balance, snow",
         "mclstm report runs/river runs/river-lstm --out comparison",
     ),
+    "trace": (
+        "mclstm.cli.trace",
+        "follow the mass: how old the outflow is, where inputs went, what is behind a flood",
+        "mclstm trace runs/river/20260101-120000-ab12 --peak 2013-06-01",
+    ),
     "import-nh": (
         "mclstm.cli.import_nh",
         "write a config from one of neuralhydrology",

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 import xarray as xr
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from mclstm.data.clock import PERIODS, step_length
 from mclstm.data.series import names, times
@@ -23,7 +23,7 @@ from mclstm.evaluation.simulate import site_batches
 from mclstm.models.mass_model import MassModel
 from mclstm.nn.trace import Trace
 
-__all__ = ["AgeClasses", "Ages", "age_classes", "ages", "exits", "fates", "trace_ages"]
+__all__ = ["AgeClasses", "Ages", "age_classes", "ages", "exits", "fates", "require_conserving", "trace_ages"]
 
 Floats = NDArray[np.float64]
 DAY = PERIODS["day"]
@@ -85,6 +85,16 @@ def _duration(days: float) -> str:
     return f"{minutes} minutes" if minutes % 60 else f"{minutes // 60} hour" + ("s" if minutes > 60 else "")
 
 
+def require_conserving(model: nn.Module) -> MassModel:
+    """The model, if all of its mass leaves through its outlets or is stored; else it cannot be traced."""
+    if isinstance(model, MassModel) and model.conserving and model.head.conserving:
+        return model
+    raise ConfigError(
+        "this model does not conserve mass from its inputs to its outlets, so its mass cannot be traced. "
+        "Trace an mclstm or hybrid with head: sum or mcfc and without input_scaling."
+    )
+
+
 def exits(model: MassModel) -> Tensor:
     """Which share of each cell's outflow leaves through which outlet, (K, O), named as `outlet_names`.
 
@@ -93,12 +103,8 @@ def exits(model: MassModel) -> Tensor:
     >>> exits(build_mass(Sizes(1, 0, 0, ["flow"]), None, hidden_size=3)).tolist()
     [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
-    if not (isinstance(model, MassModel) and model.conserving and model.head.conserving):
-        raise ConfigError(
-            "this model does not conserve mass from its inputs to its outlets, so its mass cannot be traced. "
-            "Trace an mclstm or hybrid with head: sum or mcfc and without input_scaling."
-        )
     with torch.no_grad():
+        model = require_conserving(model)
         each = torch.eye(model.layer.gates.hidden_size).unsqueeze(0)  # one unit from one cell
         return outflow(model, model.head(each), each).squeeze(0)
 
