@@ -29,7 +29,7 @@ def test_the_command_writes_tables_and_figures(run: Path, capsys: pytest.Capture
     folder = Path(written["files"])
     assert folder == run / "trace"
     (row,) = written["rows"]
-    fates = [row[name] for name in ("flow", "trash", "still stored")]
+    fates = [row[name] for name in ("flow", "losses", "still stored")]
     assert sum(fates) == pytest.approx(1.0)
     behind = pd.read_csv(next(folder.glob("behind-*.csv")))
     assert behind["share"].sum() == pytest.approx(1.0)

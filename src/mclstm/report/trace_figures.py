@@ -42,7 +42,7 @@ def outflow_ages(traced: xr.Dataset, site: str, outlet: str) -> Figure:
 
 def _draw_classes(axis: Axes, days: np.ndarray, amounts: xr.DataArray, outlet: str) -> None:
     labels = [str(label) for label in amounts["age_class"].to_numpy()]
-    shades = [*colormaps["YlGnBu"](np.linspace(0.95, 0.3, len(labels) - 1)), COLOURS["trash"]]
+    shades = [*colormaps["YlGnBu"](np.linspace(0.95, 0.3, len(labels) - 1)), COLOURS["losses"]]
     values = np.nan_to_num(amounts.transpose("age_class", "time").to_numpy())
     axis.stackplot(days, values, labels=labels, colors=shades, linewidth=0, rasterized=values.size > CROWDED)
     axis.set_ylabel(axis_label(outlet, str(amounts.attrs.get("units", ""))))
