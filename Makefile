@@ -36,7 +36,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-runtime docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-warnings record-runtime docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -52,6 +52,10 @@ record-kills: env
 
 record-demo: env
 	$(PYTHON) -m mclstm_paper.demo_record --seeds 3 --out results/demo/stated.json
+
+# CAMELS_US is the folder of the 447 basins.
+record-warnings: env
+	$(PYTHON) -m mclstm_paper.first_contact --data "$(CAMELS_US)" --out results/first_contact/camels_warnings.json
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env

@@ -16,10 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+import xarray as xr
 from torch import nn
 
 from mclstm.config import TrainingConfig, check_sequences, check_training
 from mclstm.config.error_messages import MODELS as MODEL_SECTIONS
+from mclstm.data.checks.mass_budget import budget_findings, series_budgets
+from mclstm.data.checks.unit_check import require_balance
+from mclstm.data.findings import raise_or_warn
 from mclstm.data.lengths import window_lengths
 from mclstm.data.patterns import has_patterns, resolve
 from mclstm.data.scaling import moments
@@ -69,6 +73,7 @@ def fit(
     members: int | None = None,
     missing_mass: str = "error",
     missing_aux: str = "error",
+    budget: Sequence[float] | None = None,
     quiet: bool = True,
     **options: Any,
 ) -> Fitted:
@@ -77,7 +82,8 @@ def fit(
     Mass and target must have the same unit, for example mm/day: what flows out is what flowed in. Columns may
     be named by pattern, mass="in_*". Missing inputs raise DataError unless missing_mass ("zero",
     "interpolate") or missing_aux ("interpolate") say how to fill them. Every table that the model reads later
-    is filled in the same way.
+    is filled in the same way. `budget` is the lowest and highest outflow over inflow that is right; else what
+    lies outside 0.02 to 1 is warned of and what lies outside 0.001 to 3 refused.
 
     Each window has `length` steps; its first `warmup` steps fill the stores and are not scored. By default a
     warm-up is a year, but at most 2000 steps and a quarter of the table. With sequences={"each": "day",
@@ -101,6 +107,8 @@ def fit(
     reading = {"missing_mass": missing_mass, "missing_aux": missing_aux, "allow_negative_mass": negative}
     clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
     series = series_of(frame, roles, reading, clock)
+    if model != "lstm" and options.get("head", usual.get("head")) in ("sum", "mcfc"):
+        _require_budget(series, budget)
     time, period = times(series), (0, series.sizes["time"])
     learned_from = np.ones(len(time), dtype=bool) if rhythm is None else inside_sequences(time, rhythm)
     scaling = moments(as_counted(series, training.scored, None, learned_from))
@@ -145,6 +153,16 @@ def _roles(
     if not has_patterns(roles) or not isinstance(frame, pd.DataFrame):
         return roles
     return resolve(roles, [str(name) for name in frame.columns], "the DataFrame")
+
+
+def _require_budget(series: xr.Dataset, budget: Sequence[float] | None) -> None:
+    """Refuse or warn of an outflow that cannot be the inflow's."""
+    if budget is not None and not (len(budget) == 2 and 0 <= budget[0] < budget[1]):
+        raise ConfigError(
+            f"fit, budget: {budget!r} is no range. Give the lowest and highest, such as (0.2, 1.3)."
+        )
+    require_balance(series)
+    raise_or_warn(budget_findings(series_budgets(series), budget), "")
 
 
 def _lengths(

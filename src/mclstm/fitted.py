@@ -10,9 +10,10 @@ import torch
 import xarray as xr
 from torch import nn
 
+from mclstm.data.checks.departures import departures
 from mclstm.data.columns import require_columns
 from mclstm.data.features import clock_names, with_clock
-from mclstm.data.findings import respelled
+from mclstm.data.findings import respelled, warn
 from mclstm.data.read import from_frames
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.data.sequences import Rhythm
@@ -63,6 +64,7 @@ class Fitted(NamedTuple):
         """All results for a table: predictions, storage, outflow, ledger; (site, time)."""
         present = tuple(name for name in self.roles.target if name in frame)
         series = series_of(frame, self.roles._replace(target=present), self.reading, self.clock)
+        warn(departures(series, self.moments, {}), "")
         data, period = tensors(series, self.moments, torch.float32), (0, series.sizes["time"])
 
         def one(model: nn.Module, cells: bool) -> xr.Dataset:

@@ -12,8 +12,10 @@ import torch
 import xarray as xr
 from torch import nn
 
-from mclstm.config import Config, ConservingConfig, dump_config
+from mclstm.config import Config, dump_config
+from mclstm.data.checks.mass_budget import budget_findings, series_budgets
 from mclstm.data.checks.unit_check import require_balance
+from mclstm.data.findings import raise_or_warn
 from mclstm.data.manifest import manifest, require_same
 from mclstm.data.scaling import Moment, moments
 from mclstm.data.sequences import sequences
@@ -177,8 +179,9 @@ def _read(config: Config, series: xr.Dataset | None = None) -> tuple[Config, xr.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
     period = slice(*span(series, config.periods.train_pair, "train"))
     scaling = moments(seen_in_training(config, series, impute=False).isel(time=period))
-    if isinstance(config.model, ConservingConfig) and config.model.head in ("sum", "mcfc"):
+    if config.balances:
         require_balance(series)
+        raise_or_warn(budget_findings(series_budgets(series), config.data.budget), "data.")
     return config, series, scaling
 
 

@@ -27,7 +27,8 @@ def test_help_of_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_report(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(fulda()), "--json"]) == 0
+    units = ["--unit", "precipitation=mm/day", "--unit", "discharge=m3/s"]
+    assert main(["check", str(fulda()), "--json", *units]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["roles"]["mass"] == ["precipitation"]
     assert report["sites"] == 1
@@ -40,8 +41,8 @@ def test_json_report_of_bad_data_is_still_json(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "a.csv").write_text("date,rain\n2001-01-01,-1\n2001-01-02,\n")
     assert main(["check", str(tmp_path / "a.csv"), "--json"]) == 2
     captured = capsys.readouterr()
-    assert len(json.loads(captured.out)["findings"]) == 3
-    assert "2 errors" in captured.err
+    assert len(json.loads(captured.out)["findings"]) == 4
+    assert "3 errors" in captured.err
 
 
 def test_table_on_a_terminal(

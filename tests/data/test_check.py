@@ -92,8 +92,8 @@ def test_sites_with_attributes_but_no_series(tmp_path: Path) -> None:
 
 def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "A.csv").write_bytes(b"\xff")
-    (tmp_path / "B.csv").write_text("date,rain\n2001-01-01,-1\n2001-01-02,2\n")
-    (tmp_path / "C.csv").write_text("date,rain\n2001-01-01,1\n2001-01-01,2\n")
+    (tmp_path / "B.csv").write_text("date,rain,flow\n2001-01-01,-1,1\n2001-01-02,2,1\n")
+    (tmp_path / "C.csv").write_text("date,rain,flow\n2001-01-01,1,1\n2001-01-01,2,1\n")
     found = {(finding.kind, Path(finding.file).name) for finding in errors(check(tmp_path).findings)}
     assert found == {("unreadable", "A.csv"), ("negative", "B.csv"), ("duplicate", "C.csv")}
 

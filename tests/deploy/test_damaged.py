@@ -35,6 +35,14 @@ def other_model(pack: Path) -> None:
     checkpoint.save(pack / MEMBER, tensors, label | {"model_hash": "0" * 64})
 
 
+def copied(pack: Path) -> None:
+    (pack / "member-8.safetensors").write_bytes((pack / MEMBER).read_bytes())
+
+
+def unlisted(pack: Path) -> None:
+    (pack / "member-7.safetensors").write_bytes((pack / MEMBER).read_bytes())
+
+
 FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit is wrong": (flipped, "does not match its digest"),
     "cut short": (halved, MEMBER),
@@ -43,6 +51,8 @@ FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda pack: (pack / MEMBER).unlink(), "No such file"),
     "another shape": (other_shape, "does not fit the model"),
     "another model": (other_model, "the state of another model"),
+    "one member under two names": (copied, "member-8 has the weights of member-3"),
+    "a member that is not listed": (unlisted, "does not list member-7"),
     "no JSON": (lambda pack: (pack / "model.json").write_text("{"), "model.json cannot be read"),
     "a list": (lambda pack: (pack / "model.json").write_text("[1]"), "not a JSON object"),
     "nothing": (lambda pack: (pack / "model.json").unlink(), "is not a run"),
@@ -73,6 +83,7 @@ DESCRIPTIONS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "members are text": (lambda about: about.update(members="3"), "members by their seeds"),
     "a path as a seed": (lambda about: about.update(members=[{"seed": "../../3"}]), "by their seeds"),
     "a member twice": (lambda about: about.update(members=[{"seed": 3}, {"seed": 3}]), "by their seeds"),
+    "a member left out": (lambda about: about.update(members=[{"seed": 3}]), "does not list member-8"),
     "a strange step": (lambda about: about["data"].update(step="soon"), "no step called 'soon'"),
 }
 

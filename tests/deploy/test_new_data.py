@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from mclstm import pipeline
+from mclstm.cli.main import main
 from mclstm.config import check_config
 from mclstm.data.manifest import require_step, step_in
 from mclstm.deploy.predict import predict
@@ -150,3 +151,24 @@ def test_months_are_compared_by_their_dates() -> None:
         require_step(xr.Dataset(coords={"time": months}, attrs={"step": "31D"}), "D", "months.csv")
     with pytest.raises(CheckpointError, match="no step called 'soon'"):
         step_in({"step": "soon"}, "data_manifest.json")
+
+
+def test_predict_says_what_differs_from_training(
+    run: Path, table: pd.DataFrame, write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column in kelvin and two columns swapped are said in one line each; the prediction is made."""
+    site = days(table, "a", 0, 151)
+    warm = site.assign(temperature=site["temperature"] + 273.15)
+    swapped = site.assign(rain=site["temperature"], temperature=site["rain"])
+    expected = {
+        "as it was": (site, ""),
+        "kelvin": (warm, "kelvin instead of degC"),
+        "swapped": (swapped, "looks like"),
+    }
+    for name, (part, word) in expected.items():
+        out = tmp_path / f"{name}.nc"
+        assert main(["predict", str(run), "--data", write(name, part), "--out", str(out)]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == bool(word), lines
+        assert all(line.startswith("warning: ") and word in line for line in lines)
+        assert out.is_file()

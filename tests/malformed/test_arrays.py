@@ -68,6 +68,7 @@ NPZ: dict[str, tuple[Callable[[], bytes], str]] = {
     "wrong length": (lambda: saved(rain=np.ones(9)), "has 9 rows"),
     "text instead of numbers": (lambda: saved(rain=np.full(10, "wet")), "is not a number"),
     "negative mass": (lambda: saved(rain=-np.ones(10)), "negative"),
+    "complex numbers": (lambda: saved(rain=np.ones(10) * 1j), "complex numbers"),
 }
 
 

@@ -75,6 +75,12 @@ FILES = {
 
 # A change of the valid file: what is replaced, by what, and what the message must say.
 CHANGES = {
+    "a NUL in the path": ("path: fulda.csv", 'path: "fulda\\0.csv"', "line 3, data.path: holds a NUL character"),
+    "a NUL in the path of attributes": ("path: fulda.csv", 'path: a\n  attributes: "b\\0"', "data.attributes: holds a NUL"),
+    "a time for a number": ("epochs: 30", "epochs: 1:30", "line 14, training.epochs: needs a whole number; got '1:30'"),
+    "a time for a rate": ("epochs: 30", "epochs: 30\n  clip: 1:30.5", "training.clip: needs a number; got '1:30.5'"),
+    "a budget the wrong way round": ("path: fulda.csv", "path: a\n  budget: [2, 1]", "line 4, data.budget: is 2 to 1. Write the lower"),
+    "a budget of one number": ("path: fulda.csv", "path: a\n  budget: [2]", "data.budget: needs at least 2 entries"),
     "a tab": ("  path:", "\tpath:", r"line 3, column 1: found character '\\t'.*Indent with spaces"),
     "wrong indentation": ("  mass:", " mass:", "line 4, column 2: .*Check the indentation"),
     "no colon": ("name: fulda", "name fulda", r"line 2, column \d+"),

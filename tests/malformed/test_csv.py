@@ -32,7 +32,7 @@ CONTENT: dict[str, tuple[str | bytes, list[str], str]] = {
     "blank lines": ("\n\n  \n", ROLES, "empty"),
     "header only": (HEAD, ROLES, "no rows"),
     "header without newline": (HEAD.strip(), ROLES, "no rows"),
-    "no header": ("".join(ROWS), ROLES, "no column named date"),
+    "no header": ("".join(ROWS), ROLES, "the first line holds values"),
     "one column": ("date\n2001-01-01\n", ROLES, "'rain'"),
     "wrong delimiter": (GOOD.replace(",", " "), ROLES, "no column named date"),
     "NUL byte": (GOOD.encode().replace(b"5.25", b"5\x0025", 1), ROLES, "NUL"),

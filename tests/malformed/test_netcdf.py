@@ -154,6 +154,16 @@ def endless_heap(path: Path) -> None:
     path.write_bytes(data)
 
 
+def complex_mass(path: Path) -> None:
+    """As h5netcdf and h5py write complex numbers; read as real ones they would lose a part."""
+    with h5py.File(path, "a") as file:
+        scales = [file[name] for name in ("site", "time")]
+        del file["rain"]
+        rain = file.create_dataset("rain", data=np.full((3, DAYS), 1 + 2j))
+        for axis, scale in enumerate(scales):
+            rain.dims[axis].attach_scale(scale)
+
+
 def plain_hdf5(path: Path) -> None:
     path.unlink()
     with h5py.File(path, "w") as file:
@@ -173,6 +183,7 @@ HOSTILE = {
     "unknown filter": (unknown_filter, "filter 40000"),
     "endless heap": (endless_heap, "damaged near byte"),
     "plain HDF5": (plain_hdf5, "data.nc"),
+    "complex mass": (complex_mass, "complex"),
 }
 
 BYTES: dict[str, tuple[Callable[[bytes], bytes], str]] = {

@@ -41,7 +41,7 @@ def test_splits_share_no_image(tmp_path, monkeypatch):
         numbers = bytes(range(count))
         idx(tmp_path / f"{file}-images-idx3-ubyte.gz", header(3, count, 1, 1) + numbers)
         idx(tmp_path / f"{file}-labels-idx1-ubyte.gz", header(1, count) + numbers)
-    monkeypatch.setattr(mnist, "is_mnist", lambda content, md5: True)
+    monkeypatch.setattr(mnist, "is_mnist", lambda content, digest: True)
     for name, (file, part) in SPLITS.items():
         smaller = slice(part.start // 1_000, part.stop // 1_000)
         monkeypatch.setitem(SPLITS, name, (file, smaller))
@@ -85,8 +85,15 @@ def test_damaged_files_are_refused(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match="cannot be read as a gzip file"):
             read_idx(tmp_path / name)
-    with pytest.raises(DataError, match="MD5"):
+    with pytest.raises(DataError, match="SHA-256"):
         read_idx(idx(tmp_path / "other.gz", b"\0\0\x08\x01\0\0\0\x01\x07"), FILES["t10k-labels-idx1-ubyte"])
+
+
+def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(mnist, "LARGEST", 1000)
+    read_idx(idx(tmp_path / "x.gz", header(1, 992) + bytes(992)))
+    with pytest.raises(DataError, match="unpacks to more than 1000 bytes"):
+        read_idx(idx(tmp_path / "x.gz", header(1, 993) + bytes(993)))
 
 
 def test_absent_files_say_where_to_put_them(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, str]]:
     """A folder and the address it is served at; FILES names two small files."""
-    sums = {name: hashlib.md5(content).hexdigest() for name, content in CONTENT.items()}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
     monkeypatch.setattr(download, "FILES", sums)
     folder = tmp_path / "served"
     folder.mkdir()

@@ -6,12 +6,25 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from mclstm.config.field_types import EXPONENT, READER, RULES, Column, Columns, Period, after, without_doubles
+from mclstm.config.field_types import (
+    EXPONENT,
+    READER,
+    RULES,
+    Column,
+    Columns,
+    FilePath,
+    Period,
+    after,
+    rising,
+    without_doubles,
+)
 
 __all__ = ["DataConfig", "PETConfig", "PeriodsConfig", "VapourPressureConfig"]
 
 Unit = Annotated[str, Field(min_length=1, max_length=40)]
 Area = Annotated[float, Field(gt=0, le=1e9), EXPONENT]
+Ratio = Annotated[float, Field(ge=0, le=1e6), EXPONENT]
+Ratios = Annotated[list[Ratio], Field(min_length=2, max_length=2), AfterValidator(rising)]
 Span = Annotated[int, Field(ge=2, le=100_000)]
 
 
@@ -51,7 +64,7 @@ class VapourPressureConfig(BaseModel, **RULES):
 class DataConfig(BaseModel, **RULES):
     """Where the data is, what role each column has, and what happens to missing values."""
 
-    path: Annotated[str, Field(min_length=1, max_length=4096)]
+    path: FilePath
     """A file or a folder."""
     reader: Annotated[str, Field(pattern=READER)] = "auto"
     """The layout of the data; auto finds it out."""
@@ -61,7 +74,7 @@ class DataConfig(BaseModel, **RULES):
     """The column that names the site of a row, where one file holds several."""
     sites: Columns = []
     """The sites to use; empty means all."""
-    attributes: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    attributes: FilePath | None = None
     """A table with one row of static attributes for each site."""
     mass: Annotated[Columns, Field(min_length=1)]
     """The columns that are mass: conserved, never scaled but by a declared unit conversion. A pattern such as
@@ -80,6 +93,9 @@ class DataConfig(BaseModel, **RULES):
     """The unit to convert the targets to, for example mm/day."""
     convert: dict[Column, Unit] = {}
     """Units to convert other columns to, by name: the only scaling mass ever sees."""
+    budget: Ratios | None = None
+    """The lowest and highest outflow over inflow that is right at every site, for example [0.2, 1.3]; others
+    are refused. null warns outside 0.02 to 1 and refuses what lies outside 0.001 to 3 over a year or more."""
     date_format: Annotated[str, Field(min_length=2, max_length=40)] | None = None
     """How dates are written, for example %d.%m.%Y; null means ISO."""
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None

@@ -17,9 +17,12 @@ __all__ = [
     "Column",
     "Columns",
     "Count",
+    "FilePath",
     "Moment",
     "Period",
     "after",
+    "rising",
+    "without_doubles",
 ]
 
 # Strict: text never becomes a number, nor a number true. Frozen: a checked config cannot change.
@@ -80,6 +83,18 @@ def in_order(period: list[str]) -> list[str]:
     return period
 
 
+def rising(pair: list[float]) -> list[float]:
+    if pair[0] >= pair[1]:
+        raise ValueError(f"is {pair[0]:g} to {pair[1]:g}. Write the lower number first.")
+    return pair
+
+
+def without_nul(path: str) -> str:
+    if "\0" in path:
+        raise ValueError("holds a NUL character, which no path can. Remove it.")
+    return path
+
+
 def without_doubles(values: list[Any]) -> list[Any]:
     doubles = sorted({repr(v) for v in values if values.count(v) > 1})
     if doubles:
@@ -91,6 +106,7 @@ def without_doubles(values: list[Any]) -> list[Any]:
 EXPONENT = BeforeValidator(exponent)
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Column = Annotated[str, Field(min_length=1, max_length=200)]
+FilePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(without_nul)]
 Columns = Annotated[list[Column], Field(max_length=1000), AfterValidator(without_doubles)]
 Moment = Annotated[str, Field(json_schema_extra={"format": "date"}), BeforeValidator(iso)]
 Period = Annotated[list[Moment], Field(min_length=2, max_length=2), AfterValidator(in_order)]

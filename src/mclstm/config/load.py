@@ -17,7 +17,7 @@ from pydantic import (
 from mclstm.config.data import DataConfig, PeriodsConfig
 from mclstm.config.error_messages import explain
 from mclstm.config.field_types import NAME, RULES
-from mclstm.config.model import ModelConfig
+from mclstm.config.model import ConservingConfig, ModelConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place, parse_yaml, read_yaml
 from mclstm.config.training import EvaluationConfig, TrainingConfig
@@ -50,6 +50,11 @@ class Config(BaseModel, **RULES):
     """What is computed from the predictions."""
     sequences: SequencesConfig | None = None
     """Whole days or weeks instead of windows that slide; null slides."""
+
+    @property
+    def balances(self) -> bool:
+        """Whether what is predicted is mass that entered, so that inflow and outflow share a unit."""
+        return isinstance(self.model, ConservingConfig) and self.model.head in ("sum", "mcfc")
 
     @model_validator(mode="after")
     def what_early_stopping_needs(self) -> "Config":

@@ -13,7 +13,8 @@ from mclstm.config.load import check_config, unshared
 from mclstm.config.neuralhydrology_keys import DATASETS, LOSSES, MODELS, UNNEEDED, WITHOUT, NHConfig
 from mclstm.config.safe_yaml import read_yaml
 from mclstm.config.training import MetricName
-from mclstm.data.columns import MASS_NAMES, listed
+from mclstm.data.column_names import MASS_NAMES
+from mclstm.data.columns import listed
 from mclstm.errors import ConfigError
 
 __all__ = ["Imported", "as_yaml", "camels", "import_nh"]

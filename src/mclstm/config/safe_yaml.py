@@ -19,6 +19,7 @@ MOST_VALUES = 10_000
 DEEPEST = 50
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 Place = tuple[str | int, ...]
 REMEDIES = {
     "\\t": "Indent with spaces, not with tabs.",
@@ -115,6 +116,8 @@ def check_keys(node: yaml.MappingNode, where: str) -> None:
 
 
 def check_scalar(node: yaml.Node, where: str) -> None:
+    if node.tag in NUMBERS and ":" in node.value:
+        node.tag = TEXT  # YAML 1.1 takes 1:30 for the number 90, to base 60; nobody else does
     if node.tag == TEXT:
         return
     # PyYAML takes 2000-13-45 for a date and fails without naming the line; so do wrong tags.

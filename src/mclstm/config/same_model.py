@@ -15,7 +15,7 @@ __all__ = [
 
 # Keys in which members may differ, by section; everything else defines the model.
 FREE = {
-    "data": {"path", "attributes"},
+    "data": {"path", "attributes", "budget"},
     "model": {"backend", "losses"},
     "training": {"seed", "members", "threads", "checkpoint_every"},
 }

@@ -18,12 +18,6 @@ __all__ = ["dates", "day", "listed", "numbers", "require_columns", "site_column"
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # what 64-bit nanoseconds can hold
 TIME_NAMES = ("date", "time", "datetime", "timestamp", "day")
 SITE_NAMES = ("site", "site_id", "station", "station_id", "gauge_id", "gauge", "basin", "basin_id")
-MASS_NAMES = (
-    "rain", "rainfall", "precipitation", "precip", "prcp", "prec", "total_precipitation_sum", "inflow",
-)  # fmt: skip
-TARGET_NAMES = (
-    "flow", "discharge", "streamflow", "runoff", "q", "qobs", "q_obs", "qobs(mm/d)", "outflow",
-)  # fmt: skip
 
 
 def time_column(columns: Sequence[str], declared: str | None, file: str) -> str:

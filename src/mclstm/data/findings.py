@@ -1,14 +1,16 @@
 """Findings: what is wrong with a user's data, where, and what to do about it."""
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from mclstm.errors import DataError, MissingColumnError
+from mclstm.errors import DataError, DataWarning, MissingColumnError
 
 __all__ = [
-    "ABSENT", "ERROR", "KEYS", "WARNING", "Finding", "errors", "raise_first", "respelled", "unreadable",
+    "ABSENT", "ERROR", "KEYS", "WARNING", "Finding", "errors", "raise_first", "raise_or_warn", "respell",
+    "respelled", "unreadable", "warn",
 ]  # fmt: skip
 
 ERROR, WARNING = "error", "warning"
@@ -16,10 +18,11 @@ ABSENT = "absent"  # the kind of a column or attribute that is not there
 
 # Remedies name options of `mclstm check`. The same options as keys of a config or of `fit`:
 KEYS = {
-    "--time": "time", "--site": "site", "--reader": "reader", "--aux": "aux", "--static": "static",
-    "--attributes": "attributes", "--unit": "units", "--separator": "separator", "--decimal": "decimal",
-    "--date-format": "date_format", "--missing-mass": "missing_mass", "--missing-aux": "missing_aux",
-    "--missing": "missing_values",
+    "--time": "time", "--site": "site", "--reader": "reader", "--mass": "mass", "--aux": "aux",
+    "--static": "static", "--target": "target", "--attributes": "attributes", "--unit": "units",
+    "--separator": "separator", "--decimal": "decimal", "--date-format": "date_format",
+    "--missing-mass": "missing_mass", "--missing-aux": "missing_aux", "--missing": "missing_values",
+    "--area": "area", "--budget": "budget",
 }  # fmt: skip
 SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])")
 
@@ -64,6 +67,24 @@ def raise_first(findings: Sequence[Finding]) -> None:
     raise DataError(bad[0].sentence() + more)
 
 
+def warn(findings: Sequence[Finding], section: str) -> None:
+    """Say the other findings as DataWarnings: the first of each kind and column, and how many share it."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.severity == WARNING:
+            groups.setdefault((finding.kind, finding.column), []).append(finding)
+    for group in groups.values():
+        more = f" The same holds for {len(group) - 1} more sites." if len(group) > 1 else ""
+        warnings.warn(respell(group[0].sentence(), section) + more, DataWarning, stacklevel=3)
+
+
+def raise_or_warn(findings: Sequence[Finding], section: str) -> None:
+    """Refuse data with errors, else say the warnings; remedies name keys of a section as `respelled` does."""
+    with respelled(section):
+        raise_first(findings)
+    warn(findings, section)
+
+
 def unreadable(file: str, error: DataError) -> Finding:
     """The finding for a file that could not be read at all."""
     what, _, remedy = str(error).partition(". ")
@@ -75,11 +96,18 @@ def unreadable(file: str, error: DataError) -> Finding:
     return Finding(ERROR, "unreadable", what, remedy, file)
 
 
+def respell(text: str, section: str) -> str:
+    """A text with keys in place of the options of `mclstm check`; section: the words before each key.
+
+    >>> respell("Declare --missing-mass zero", "data.")
+    'Declare data.missing_mass zero'
+    """
+    return SPELLED.sub(lambda match: section + KEYS[match[1]], text)
+
+
 @contextmanager
 def respelled(section: str) -> Iterator[None]:
     """Around code that reads data for a config or for `fit`: remedies name keys instead of options.
-
-    section: the words before each key, such as "data."
 
     >>> with respelled("data."):
     ...     raise DataError("rain.csv: 3 values are missing. Declare --missing-mass zero.")
@@ -89,5 +117,5 @@ def respelled(section: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        error.args = (SPELLED.sub(lambda match: section + KEYS[match[1]], str(error)),)
+        error.args = (respell(str(error), section),)
         raise

@@ -11,7 +11,7 @@ from pandas.tseries.frequencies import to_offset
 from mclstm.data.steps import grid
 from mclstm.errors import CheckpointError, DataError
 
-__all__ = ["manifest", "require_same", "require_step", "step_in", "units_in"]
+__all__ = ["manifest", "ranges_in", "require_same", "require_step", "step_in", "units_in"]
 
 
 def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
@@ -74,6 +74,17 @@ def units_in(stored: dict[str, Any], where: str) -> dict[str, str]:
         return {str(name): str(about["units"]) for name, about in stored["variables"].items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise CheckpointError(f"{where} names no units. Restore it, or start a new run.") from error
+
+
+def ranges_in(stored: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """The lowest and highest value of each variable that a run was trained on, where they are stated."""
+    spans = {name: (about.get("min"), about.get("max")) for name, about in stored["variables"].items()}
+    numbers = (int, float)
+    return {
+        name: (float(low), float(high))
+        for name, (low, high) in spans.items()
+        if isinstance(low, numbers) and isinstance(high, numbers)
+    }
 
 
 def require_step(series: xr.Dataset, step: str, path: str) -> None:

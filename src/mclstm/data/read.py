@@ -15,11 +15,12 @@ import pandas as pd
 import xarray as xr
 
 from mclstm.data.checks.table_check import inspect
+from mclstm.data.column_names import units_in_names
 from mclstm.data.columns import listed, require_columns
 from mclstm.data.findings import raise_first
 from mclstm.data.readers import load
 from mclstm.data.series import Policy, build, require_policy
-from mclstm.data.site_tables import Raw, Request, Roles, Table, declare_missing
+from mclstm.data.site_tables import Raw, Request, Roles, Table, declare_missing, first_step
 from mclstm.data.units import in_units, site_areas
 from mclstm.errors import ConfigError, DataError
 
@@ -53,17 +54,19 @@ def read(
 ) -> xr.Dataset:
     """Data from a path as a checked series; the first mistake is raised as a DataError.
 
-    `units` declares the units of the file, `convert` those of the series. `assume` holds the units of columns
-    for which neither the caller nor the file names one. A volume becomes a depth over `area_km2`: a number,
-    one number per site, or the name of an attribute. Prediction needs no observations: with
-    `require_target=False` a target that is not there is left out.
+    `units` declares the units of the file, where its columns do not name them (`flow [m3/s]`); `convert`
+    declares those of the series. `assume` holds the units of columns for which neither the caller nor the
+    file names one. A volume becomes a depth over `area_km2`: a number, one number per site, or the name of an
+    attribute. Prediction needs no observations: with `require_target=False` a target that is not there is
+    left out.
     """
     policy = require_policy(missing_mass, missing_aux)
     roles = Roles(tuple(mass), tuple(aux), tuple(static), tuple(target))
     require_roles(roles, need_mass=True)
     require_units(convert or {}, roles.columns())
+    attribute = (area_km2,) if isinstance(area_km2, str) else ()
     request = Request(
-        roles.dynamic(), (*roles.static, *([area_km2] if isinstance(area_km2, str) else [])),
+        roles.dynamic(), tuple(dict.fromkeys(roles.static + attribute)),
         () if require_target else roles.target, time, site, date_format, separator, decimal,
         attributes, tuple(map(str, sites)),
     )  # fmt: skip
@@ -73,7 +76,8 @@ def read(
     if absent:
         raise DataError(f"{path} has no site {listed(absent)}. Correct the list of sites.")
     stated = {name: unit for name, unit in raw.units.items() if unit}
-    raw = raw._replace(units=dict(assume or {}) | stated | dict(units or {}))
+    named = units_in_names(roles.dynamic(), first_step(raw.tables))
+    raw = raw._replace(units=dict(assume or {}) | named | stated | dict(units or {}))
     present = [name for name in roles.target if all(name in table.values for table in raw.tables)]
     series = _checked(raw, roles._replace(target=tuple(present)), policy, allow_negative_mass)
     areas = site_areas(list(series["site"].to_numpy()), area_km2, raw.attributes)
@@ -101,7 +105,8 @@ def from_frames(
     require_roles(roles, need_mass=True)
     policy = require_policy(missing_mass, missing_aux)
     tables = [_table(str(site), frame, roles.dynamic()) for site, frame in frames.items()]
-    raw = Raw(tables, pd.DataFrame() if static is None else static, dict(units or {}), [])
+    stated = units_in_names(roles.dynamic(), first_step(tables)) | dict(units or {})
+    raw = Raw(tables, pd.DataFrame() if static is None else static, stated, [])
     return _checked(raw, roles, policy, allow_negative_mass)
 
 
@@ -136,6 +141,9 @@ def _table(site: str, frame: pd.DataFrame, dynamic: tuple[str, ...]) -> Table:
     require_columns(frame.columns, dynamic, place)
     if not isinstance(frame.index, pd.DatetimeIndex) or frame.index.hasnans:
         raise DataError(f"{place} is not indexed by dates. Use frame.set_index(pd.to_datetime(...)).")
+    imaginary = next((name for name in dynamic if np.iscomplexobj(frame[name])), None)
+    if imaginary is not None:
+        raise DataError(f"{place}: {imaginary!r} holds complex numbers. Give its parts as two real columns.")
     try:
         values = {name: frame[name].to_numpy(np.float64) for name in dynamic}
     except (TypeError, ValueError) as error:

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from mclstm.data.findings import Finding, unreadable
+from mclstm.data.steps import step_of
 from mclstm.errors import DataError
 
 __all__ = [
-    "Raw", "Request", "Roles", "Table", "all_times", "declare_missing", "joined", "read_each", "trimmed",
+    "Raw", "Request", "Roles", "Table", "all_times", "declare_missing", "first_step", "joined", "read_each",
+    "trimmed",
 ]  # fmt: skip
 
 
@@ -133,3 +135,9 @@ def all_times(tables: Sequence[Table]) -> pd.DatetimeIndex:
         if not table.times.equals(union):  # most archives share one axis, and joining is slow
             union = pd.DatetimeIndex(union.union(table.times))
     return union.sort_values()
+
+
+def first_step(tables: Sequence[Table]) -> str:
+    """The step of the first site that has one, as pandas writes it; empty where none has."""
+    steps = (step_of(table.times.unique().sort_values()) for table in tables)
+    return next((step for step in steps if step), "")

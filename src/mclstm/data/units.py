@@ -122,7 +122,7 @@ def in_units(series: xr.Dataset, units: Mapping[str, str], area_km2: Any) -> xr.
             raise DataError(f"{name} cannot become {unit}: its unit is not declared. Declare it in units.")
         area = area_km2[:, 0] if area_km2 is not None and item.dims == ("site",) else area_km2
         values = convert(item.to_numpy(), stated, unit, area_km2=area, role=item.attrs["role"])
-        series[name] = (item.dims, values, item.attrs | {"units": unit})
+        series[name] = (item.dims, values, item.attrs | {"units": unit, "converted_from": stated})
     return series
 
 

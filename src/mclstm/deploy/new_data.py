@@ -20,8 +20,11 @@ from mclstm.config import Config, DataConfig
 from mclstm.config.error_messages import nearest
 from mclstm.config.load import checked, unshared
 from mclstm.config.safe_yaml import Place, read_yaml
+from mclstm.data.checks.departures import departures, trained_ratio
+from mclstm.data.checks.mass_budget import budget_findings, series_budgets
 from mclstm.data.columns import listed
 from mclstm.data.features import antecedent_names
+from mclstm.data.findings import Finding, raise_or_warn, respell
 from mclstm.data.read import require_units
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import ConfigError, DataError, MissingColumnError
@@ -32,7 +35,7 @@ __all__ = ["Dates", "Source", "column_names", "need", "read_new_data", "steps_of
 # Keys of a file of columns besides `columns`: those of the section `data` that describe files.
 FORM = (
     "units", "area", "time", "site", "sites", "date_format", "separator", "decimal", "missing_values",
-    "missing_mass", "missing_aux", "vapour_pressure",
+    "missing_mass", "missing_aux", "vapour_pressure", "budget",
 )  # fmt: skip
 # Where a value came from, for error messages.
 OPTIONS: dict[Place, str] = {
@@ -99,7 +102,21 @@ def read_new_data(model: TrainedModel, source: Source, others: Sequence[str] = (
     renamed |= {f"{their}_filled": f"{name}_filled" for their, name in renamed.items() if name in data.mass}
     means = (antecedent_names(names, data.antecedent) for names in (renamed, renamed.values()))
     renamed |= dict(zip(*means, strict=True))
-    return series.rename({their: name for their, name in renamed.items() if their in series})
+    series = series.rename({their: name for their, name in renamed.items() if their in series})
+    findings = _unlike_training(model, series, config.data.budget)
+    raise_or_warn([item._replace(remedy=_own_words(respell(item.remedy, "data."))) for item in findings], "")
+    return series
+
+
+def _unlike_training(
+    model: TrainedModel, series: xr.Dataset, budget: Sequence[float] | None
+) -> list[Finding]:
+    """What differs from the data of training, and the mass budget where there are observations."""
+    findings = departures(series, model.moments, model.ranges)
+    if not model.config.balances:
+        return findings
+    trained = trained_ratio(model.config.data.mass, model.config.data.target, model.moments)
+    return findings + budget_findings(series_budgets(series), budget, trained)
 
 
 def _read_columns_file(path: Path | None, names: list[str]) -> ColumnsFile:
@@ -168,8 +185,12 @@ def own_options() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        error.args = (KEY.sub(lambda match: _spelled(match[1]), str(error)),)
+        error.args = (_own_words(str(error)),)
         raise
+
+
+def _own_words(text: str) -> str:
+    return KEY.sub(lambda match: _spelled(match[1]), text)
 
 
 def _spelled(key: str) -> str:

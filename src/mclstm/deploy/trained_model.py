@@ -5,7 +5,7 @@ A packed model is a folder with model.json, the card README.md, and one file of 
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from torch import nn
 from mclstm.config import Config
 from mclstm.config.load import checked, unshared
 from mclstm.config.same_model import seeds_of
-from mclstm.data.manifest import step_in, units_in
+from mclstm.data.manifest import ranges_in, step_in, units_in
 from mclstm.data.scaling import Moment, moments_from_json
 from mclstm.errors import CheckpointError, ConfigError
 from mclstm.from_config import build, open_run
@@ -46,6 +46,8 @@ class TrainedModel:
     model_hash: str
     step: str  # of the training data; empty where an old run does not state it
     units: dict[str, str]  # of every column the model was trained on
+    # lowest and highest value of every column in training; empty where an old run does not state them
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def member_file(seed: int) -> str:
@@ -127,7 +129,7 @@ def _open_run(path: Path) -> TrainedModel:
     if isinstance(run.model, Members):
         names = [Path(member_file(seed)).stem for seed in seeds_of(run.config)]
         members = dict(zip(names, run.model.alone(), strict=True))
-    return TrainedModel(run.config, run.moments, members, run.model_hash, step, units)
+    return TrainedModel(run.config, run.moments, members, run.model_hash, step, units, ranges_in(about))
 
 
 def _open_pack(path: Path) -> TrainedModel:
@@ -154,7 +156,22 @@ def _open_pack(path: Path) -> TrainedModel:
         model, fingerprint = build(config, moments)
         load_weights(file, model, fingerprint)
         members[file.stem] = model
-    return TrainedModel(config, moments, members, fingerprint, step_in(data, where), units)
+    _require_members(path, members)
+    step = step_in(data, where)
+    return TrainedModel(config, moments, members, fingerprint, step, units, ranges_in(data))
+
+
+def _require_members(path: Path, members: Mapping[str, nn.Module]) -> None:
+    """Refuse files of members that model.json does not list, and one model under two names."""
+    files = {file.stem for file in path.glob("member-*.safetensors")}
+    strangers = sorted(files - members.keys())
+    if strangers:
+        raise CheckpointError(
+            f"{path / MODEL} does not list {strangers[0]}, which is in its folder. {DAMAGED}"
+        )
+    for first, second in combinations(members, 2):
+        if _same(members[first], members[second]):
+            raise CheckpointError(f"{path}: {second} has the weights of {first}. {DAMAGED}")
 
 
 def _section(about: dict[str, Any], key: str, where: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import hashlib
 import os
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import torch
@@ -23,15 +23,18 @@ __all__ = [
     "normalised",
     "read_idx",
     "read_mnist",
+    "unpacked",
 ]
 
-# MD5 of the uncompressed content: compressed copies depend on the tool.
+# SHA-256 of the uncompressed content: compressed copies depend on the tool.
 FILES: dict[str, str] = {
-    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
-    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
-    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
-    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
+
+LARGEST = 50_000_000  # bytes; the largest file has 47 MB unpacked
 
 SPLITS: dict[str, tuple[str, slice]] = {
     "train": ("train", slice(0, 55_000)),
@@ -91,14 +94,15 @@ def read_mnist(folder: Path | str | None = None) -> dict[str, Digits]:
     }
 
 
-def read_idx(path: Path, md5: str | None = None) -> Tensor:
+def read_idx(path: Path, digest: str | None = None) -> Tensor:
     """A gzipped IDX file of bytes: (N,) or (N, rows, columns) uint8."""
     try:
-        content = gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
+        with path.open("rb") as packed:
+            content = unpacked(packed)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DataError(f"{path} cannot be read as a gzip file ({error}); fetch it again.") from error
-    if md5 is not None and not is_mnist(content, md5):
-        raise DataError(f"{path} is not the MNIST file of that name (its MD5 differs); fetch it again.")
+    if digest is not None and not is_mnist(content, digest):
+        raise DataError(f"{path} is not the MNIST file of that name (its SHA-256 differs); fetch it again.")
     # Header: two zero bytes, the type (8: bytes), the number of dimensions, their sizes as big-endian words.
     dims = content[3] if len(content) > 3 and content[:3] == b"\0\0\x08" else 0
     shape = np.frombuffer(content, ">i4", dims, 4).tolist() if 0 < dims <= (len(content) - 4) // 4 else []
@@ -107,13 +111,22 @@ def read_idx(path: Path, md5: str | None = None) -> Tensor:
     return torch.from_numpy(np.frombuffer(content, np.uint8, offset=4 + 4 * dims).reshape(shape).copy())
 
 
-def is_mnist(content: bytes, md5: str) -> bool:
+def unpacked(packed: BinaryIO) -> bytes:
+    """What a gzip stream holds; refused as soon as it is larger than any file of MNIST."""
+    with gzip.GzipFile(fileobj=packed) as stream:
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it unpacks to more than {LARGEST} bytes")
+    return content
+
+
+def is_mnist(content: bytes, digest: str) -> bool:
     """Whether the uncompressed content is the file with this entry of FILES.
 
-    >>> is_mnist(b"", "d41d8cd98f00b204e9800998ecf8427e")
+    >>> is_mnist(b"", hashlib.sha256().hexdigest())
     True
     """
-    return hashlib.md5(content, usedforsecurity=False).hexdigest() == md5
+    return hashlib.sha256(content).hexdigest() == digest
 
 
 def normalised(images: Tensor) -> Tensor:

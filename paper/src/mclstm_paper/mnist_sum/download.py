@@ -1,13 +1,14 @@
 """MNIST from the internet: four files, each checked before it is saved."""
 
-import gzip
+import io
 import urllib.request
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from mclstm.errors import DataError
 from mclstm.training.atomic import make_folder, write_bytes_atomic
-from mclstm_paper.mnist_sum.digits import FILES, is_mnist
+from mclstm_paper.mnist_sum.digits import FILES, is_mnist, unpacked
 
 __all__ = ["MIRRORS", "download_mnist"]
 
@@ -22,28 +23,28 @@ LARGEST = 20_000_000  # bytes; the largest file has 9.9 MB
 def download_mnist(folder: Path, mirrors: Sequence[str] = MIRRORS) -> list[Path]:
     """Fetch the files of MNIST that a folder lacks, and return their paths; existing files are not touched.
 
-    The MD5 of every file's content is compared with FILES before the file is saved.
+    The SHA-256 of every file's content is compared with FILES before the file is saved.
     """
     make_folder(folder)
     fetched = []
-    for name, md5 in FILES.items():
+    for name, digest in FILES.items():
         path = folder / f"{name}.gz"
         if not path.exists():
-            write_bytes_atomic(path, first_good(path.name, md5, mirrors))
+            write_bytes_atomic(path, first_good(path.name, digest, mirrors))
             fetched.append(path)
     return fetched
 
 
-def first_good(name: str, md5: str, mirrors: Sequence[str]) -> bytes:
+def first_good(name: str, digest: str, mirrors: Sequence[str]) -> bytes:
     """A file from the first mirror that has the right one; the error names what each mirror did."""
     failures = []
     for mirror in mirrors:
         try:
             content = fetch(f"{mirror}/{name}")
-            if is_mnist(gzip.decompress(content), md5):
+            if is_mnist(unpacked(io.BytesIO(content)), digest):
                 return content
             failures.append(f"{mirror} has another file of that name")
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             failures.append(f"{mirror}: {getattr(error, 'reason', None) or error}")
     raise DataError(
         f"MNIST's {name} could not be fetched ({'; '.join(failures)}). Try again later, or put the four "

@@ -13,6 +13,7 @@ from mclstm.report.markdown import text_table
 from mclstm_paper.bench import page as runtime
 from mclstm_paper.durability.drift_page import drift_svg, drift_table
 from mclstm_paper.experiment import Block, Experiment
+from mclstm_paper.first_contact import warnings_table
 from mclstm_paper.pages.code_sizes import sizes_table
 from mclstm_paper.pages.sections import differences, protocol_section
 from mclstm_paper.pages.summary import summary
@@ -70,6 +71,7 @@ BLOCKS: dict[str, Block] = {
     "long-run": drift_table,
     "kills": kills,
     "sizes": sizes_table,
+    "camels-warnings": warnings_table,
     **runtime.BLOCKS,
 }
 DRAWINGS: dict[str, Callable[[Path], bytes | None]] = {

@@ -6,22 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mclstm.data.checks.sentinels import LARGEST, find_sentinels
 from mclstm.data.checks.unit_check import unit_findings
-from mclstm.data.columns import day
+from mclstm.data.columns import day, listed
 from mclstm.data.findings import ABSENT, ERROR, WARNING, Finding
 from mclstm.data.series import Policy
 from mclstm.data.site_tables import Raw, Roles, Table
 from mclstm.data.steps import aligned, grid, is_regular, step_of
 
-__all__ = ["find_sentinels", "inspect"]
+__all__ = ["inspect"]
 
 Findings = Iterator[Finding]
-# Numbers that stand for "missing" in many archives.
-LOW = (
-    -99.9, -999.0, -999.9, -999.99, -6999.0, -7777.0, -9999.0, -9999.9, -9999.99, -32768.0, -99999.0,
-    -999999.0,
-)  # fmt: skip
-HIGH = (1e20, 9.969209968386869e36, 3.4028234663852886e38)
 ATTRIBUTE_LOW = -999.0  # longitudes and elevations may lie above it
 
 
@@ -41,30 +36,6 @@ def inspect(
             findings += _column(table, column, role, allowed.get(role, False), allow_negative_mass)
     checks = (_sites(raw), _steps(raw), _attributes(raw, roles), unit_findings(raw, roles, units))
     return findings + [finding for check in checks for finding in check]
-
-
-def find_sentinels(values: np.ndarray) -> list[float]:
-    """Sentinels among the lowest and highest values of a column. A -999 between other values is a value.
-
-    >>> find_sentinels(np.array([1.0, -999.0, 3.0, -9999.0]))
-    [-9999.0, -999.0]
-    >>> find_sentinels(np.array([-2000.0, -999.0, 500.0]))
-    []
-    """
-    finite = values[np.isfinite(values)]
-    sentinels: list[float] = []
-    if finite.size and finite.min() > max(LOW) and finite.max() < min(HIGH) / 2:
-        return sentinels
-    while finite.size:
-        low, high = float(finite.min()), float(finite.max())
-        if low in LOW:
-            sentinels.append(low)
-        elif any(np.isclose(high, mark, rtol=1e-6) for mark in HIGH):
-            sentinels.append(high)
-        else:
-            break
-        finite = finite[finite != sentinels[-1]]
-    return sentinels
 
 
 def _dates(table: Table, gaps_allowed: bool) -> Findings:
@@ -123,14 +94,14 @@ def _column(table: Table, column: str, role: str, missing_allowed: bool, allow_n
 
     if not len(values):
         return
-    missing, endless = np.isnan(values), np.isinf(values)
+    missing, marks = np.isnan(values), find_sentinels(values)
+    marked = np.isin(values, marks) if marks else np.zeros_like(missing)
+    endless = (np.abs(values) > LARGEST) & ~marked
     if missing.any():
         yield at(*_missing(missing, role, missing_allowed))
     if endless.any():
         what = f"{int(endless.sum())} values are infinite or too large for a number"
         yield at(ERROR, "infinite", endless, what, "Correct them or leave the cells empty")
-    marks = find_sentinels(values)
-    marked = np.isin(values, marks) if marks else np.zeros_like(missing)
     if marks:
         listing = ", ".join(f"{mark:g}" for mark in marks)
         remedy = f"Declare it with --missing {marks[0]:g}, or correct the values"
@@ -205,9 +176,16 @@ def _attributes(raw: Raw, roles: Roles) -> Findings:
         what = f"{len(strangers)} sites have attributes but no series"
         remedy = "Nothing to do if they are not to be used"
         yield Finding(WARNING, "attributes", what, remedy, file, strangers[0], count=len(strangers))
+    absent = [site for site in dict.fromkeys(sites) if site not in table.index] if len(table) else []
+    if absent and roles.static:
+        what = (
+            f"{len(absent)} sites of the series have no row in it; its sites are {listed(list(table.index))}"
+        )
+        remedy = "Add a row for every site, or write its name as in the series, with leading zeros"
+        yield Finding(ERROR, "attributes", what, remedy, file, absent[0], count=len(absent))
     for name in roles.static:
         if name in table.columns:
-            yield from _attribute(table[name].reindex(sites), file)
+            yield from _attribute(table[name].reindex([site for site in sites if site not in absent]), file)
         else:
             remedy = "Correct --static, or name the file of attributes with --attributes"
             yield Finding(ERROR, ABSENT, "there is no such attribute", remedy, file, "", name)

@@ -7,12 +7,13 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from mclstm.data.column_names import unit_in_name
 from mclstm.data.findings import ERROR, WARNING, Finding
 from mclstm.data.site_tables import Raw, Roles
 from mclstm.data.units import TEMPERATURES, convert, factor, known, parse
 from mclstm.errors import DataError
 
-__all__ = ["require_balance", "unit_findings"]
+__all__ = ["require_balance", "unit_findings", "unlike_units"]
 
 DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: bounds of the largest value of a record of rain
 HOTTEST = 373.15  # kelvin
@@ -26,6 +27,7 @@ def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[
     for column in roles.dynamic():
         unit, role = units.get(column, ""), roles.of(column)
         low, high = _range(raw, column)
+        yield from _misnamed(column, unit, file)
         if not unit:
             if role in ("mass", "target"):
                 remedy = f"Declare it with --unit {column}=..., for example mm/day or m3/s"
@@ -33,13 +35,12 @@ def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[
         elif parse(unit).amount in TEMPERATURES:
             yield from _temperature(column, role, unit, low, high, file)
         elif not known(unit):
-            if role == "mass" or (role == "target" and not _balances(unit, roles, units)):
+            if role in ("mass", "target") and not _shared(unit, roles, units):
                 what = f"{unit!r} is taken as it is: no conversion is known for it"
                 remedy = "Nothing to do if mass and target share it"
                 yield Finding(WARNING, "unit", what, remedy, file, "", column)
         elif role == "mass":
             yield from _rain(column, unit, high, file)
-    yield from _unlike(roles, units, file)
 
 
 def _range(raw: Raw, column: str) -> tuple[float, float]:
@@ -77,17 +78,28 @@ def _rain(column: str, unit: str, high: float, file: str) -> Iterator[Finding]:
             yield Finding(WARNING, "unit", what, remedy, file, "", column)
 
 
-def _balances(unit: str, roles: Roles, units: Mapping[str, str]) -> bool:
-    return any(parse(units.get(name, "")) == parse(unit) for name in roles.mass)
+def _shared(unit: str, roles: Roles, units: Mapping[str, str]) -> bool:
+    """Whether all mass and targets are in this unit."""
+    flows = (*roles.mass, *roles.target)
+    return bool(roles.target) and all(parse(units.get(name, "")) == parse(unit) for name in flows)
 
 
-def _unlike(roles: Roles, units: Mapping[str, str], file: str) -> Iterator[Finding]:
-    """Mass in one unit and a target in another do not balance."""
+def _misnamed(column: str, unit: str, file: str) -> Iterator[Finding]:
+    """A declared unit that is not the one in the name."""
+    written, declared = parse(unit_in_name(column)), parse(unit)
+    times = {written.seconds, declared.seconds}
+    if written.amount and unit and (written.amount != declared.amount or len(times - {0.0}) > 1):
+        what = f"its name says {unit_in_name(column)}, declared is {unit}"
+        yield Finding(WARNING, "unit", what, "Correct --unit, or rename the column", file, "", column)
+
+
+def unlike_units(roles: Roles, units: Mapping[str, str], file: str) -> Iterator[Finding]:
+    """Mass in one unit and a target in another, which do not balance: one finding at most."""
     for target, mass in product(roles.target, roles.mass):
         ours, theirs = units.get(mass, ""), units.get(target, "")
         if ours and theirs and parse(ours) != parse(theirs):
             what = f"it is in {theirs}, the mass {mass} in {ours}: they do not balance as they are"
-            remedy = f"Convert it (data.target_unit: {ours}; a volume needs data.area in km2)"
+            remedy = f"Convert it with target_unit: {ours} in the config; a volume needs --area in km2"
             yield Finding(WARNING, "unit", what, remedy, file, "", target)
             return
 

@@ -35,6 +35,8 @@ SUFFIXES = {
 
 def load(path: Path, reader: str, request: Request) -> Raw:
     """Read a path with a reader of READERS, `auto`, or `<reader>/<variant>`, such as camels_us/daymet."""
+    if "\0" in str(path):
+        raise DataError(f"the path {str(path)[:60]!r} holds a NUL character. Remove it.")
     name, _, variant = reader.partition("/")
     name = detect(path) if name == "auto" else name
     if name not in READERS or (variant and name not in VARIANTS):

@@ -59,7 +59,7 @@ def split_by_site(data: xr.Dataset, path: Path, request: Request) -> Raw:
     index = _index(data, time, path)
     sites = [path.stem] if site is None else _names(data, site, path)
     values = {key: _matrix(data[key], time, site, path) for key in chosen if _is_numeric(data[key])}
-    what, remedy = "it does not hold numbers", "Export it as numbers"
+    what, remedy = "it does not hold numbers, or complex ones", "Export it as real numbers"
     text = [Finding(ERROR, "text", what, remedy, str(path), "", key) for key in chosen if key not in values]
     tables = []
     for row, label in enumerate(sites):
@@ -67,13 +67,17 @@ def split_by_site(data: xr.Dataset, path: Path, request: Request) -> Raw:
             table = Table(label, str(path), index, {key: matrix[row] for key, matrix in values.items()})
             tables.append(table if site is None or not values else trimmed(table))
     static = [key for key in static if key in request.static] if request.static else static
+    imaginary = next((key for key in static if np.iscomplexobj(data[key])), None)
+    if imaginary is not None:
+        raise DataError(f"{path}: {imaginary!r} holds complex numbers. Export it as two real variables.")
     attributes = pd.DataFrame({key: data[key].to_numpy() for key in static}, index=sites)
     units = {str(key): str(item.attrs.get("units") or "") for key, item in data.data_vars.items()}
     return Raw(tables, attributes, {key: unit for key, unit in units.items() if unit}, text)
 
 
 def _is_numeric(item: xr.DataArray) -> bool:
-    return np.issubdtype(item.dtype, np.number)
+    """Whether it holds real numbers: a complex one would lose its imaginary part."""
+    return np.issubdtype(item.dtype, np.number) and not np.iscomplexobj(item)
 
 
 def _time(data: xr.Dataset, path: Path, declared: str | None) -> str:

@@ -47,6 +47,8 @@ def columns_of(named: dict[str, np.ndarray], path: Path) -> dict[str, np.ndarray
     """One vector per column, all of the same length."""
     columns: dict[str, np.ndarray] = {}
     for name, array in named.items():
+        if np.iscomplexobj(array):
+            raise DataError(f"{path}: {name!r} holds complex numbers. Save its parts as two real arrays.")
         if array.ndim not in (1, 2):
             raise DataError(
                 f"{path}: {name!r} has {array.ndim} dimensions. Give arrays of shape (time,) or (time, N)."

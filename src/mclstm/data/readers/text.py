@@ -5,6 +5,7 @@ Static attributes are tables with one row per site, joined on the site's name, w
 
 import csv
 import io
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,14 @@ from mclstm.data.findings import unreadable
 from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
-__all__ = ["attribute_files", "read_bytes", "read_table", "require_file", "with_attributes"]
+__all__ = [
+    "attribute_files", "delimiter_of", "read_bytes", "read_table", "read_text", "require_file",
+    "require_header", "with_attributes",
+]  # fmt: skip
 
 DELIMITERS = ",;\t|"
+NUMBER, DATE = r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T][\d:]+)?"
+VALUE = re.compile(rf"{NUMBER}|{DATE}|nan|", re.IGNORECASE)  # or an empty cell
 LARGEST = 8 * 2**30  # bytes; larger tables belong into Parquet or netCDF
 
 
@@ -62,9 +68,8 @@ def read_table(
     path: Path, text_columns: tuple[str, ...] = (), decimal: str = ".", *, first_is_text: bool = False
 ) -> pd.DataFrame:
     """A table with one header line. `text_columns` (in lower case) stay text: 01013500 keeps its zero."""
-    text = _decoded(read_bytes(path), path)
-    header_line = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=header_line.count)
+    text = read_text(path)
+    delimiter = delimiter_of(text)
     header = _require_rectangle(text, delimiter, path)
     as_text = {name: str for name in header if name.strip().lower() in text_columns}
     if first_is_text:
@@ -127,12 +132,23 @@ def _by_site(file: Path, site: str | None) -> pd.DataFrame:
     return frame
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The whole file as text. Refused when it is not UTF-8."""
+    data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}, line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+
+
+def delimiter_of(text: str) -> str:
+    """What separates cells: the mark that is most often in the first line.
+
+    >>> delimiter_of("date;rain;flow")
+    ';'
+    """
+    return max(DELIMITERS, key=text.lstrip("\r\n").split("\n", 1)[0].count)
 
 
 def _require_rectangle(text: str, delimiter: str, path: Path) -> list[str]:
@@ -144,7 +160,7 @@ def _require_rectangle(text: str, delimiter: str, path: Path) -> list[str]:
             if not row:
                 continue
             if not header:
-                header = _require_header(row, path)
+                header = require_header(row, path)
             elif len(row) != len(header):
                 fields = f"{len(row)} fields, the header has {len(header)}"
                 raise DataError(f"{path}, line {rows.line_num} has {fields}. Give every column one field.")
@@ -153,8 +169,14 @@ def _require_rectangle(text: str, delimiter: str, path: Path) -> list[str]:
     return header
 
 
-def _require_header(row: list[str], path: Path) -> list[str]:
+def require_header(row: list[str], path: Path) -> list[str]:
+    """The names of columns, refused when they are values, not unique or not printable."""
     names = [name.strip() for name in row]
+    if any(names) and all(map(VALUE.fullmatch, names)):
+        raise DataError(
+            f"{path}: the first line holds values, {listed(names)}, not names. "
+            "Add a line with a name for every column above it, such as date,rain,flow."
+        )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(f"{path}: the header names {listed(twice)} more than once. Rename all but one.")

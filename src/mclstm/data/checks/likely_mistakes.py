@@ -1,0 +1,68 @@
+"""Which mistake a factor points to: units and areas that are often confused."""
+
+from collections.abc import Sequence
+from math import log
+from typing import NamedTuple
+
+from mclstm.data.units import VOLUMES, parse
+
+__all__ = ["likely_factor", "likely_mistakes"]
+
+TYPICAL = 0.4  # outflow over inflow of a river
+MOST = 2  # causes to name
+
+
+class Mistake(NamedTuple):
+    """Two things that are confused, and by which factor values are then wrong."""
+
+    factor: float
+    words: str
+
+
+MISTAKES = (
+    Mistake(24.0, "per hour and per day"),
+    Mistake(25.4, "inches and mm"),
+    Mistake(10.0, "cm, mm and tenths of mm"),
+    Mistake(1000.0, "m and mm"),
+    Mistake(86_400.0, "per second and per day"),
+)
+# Where a volume becomes a depth over an area:
+OVER_AN_AREA = (
+    Mistake(35.3, "ft3 and m3"),
+    Mistake(1000.0, "litres and m3"),
+    Mistake(2.59, "an area in square miles and in km2"),
+    Mistake(100.0, "an area in hectares and in km2"),
+    Mistake(1e6, "an area in m2 and in km2"),
+)
+
+
+def likely_mistakes(ratio: float, units: tuple[str, str], expected: float | None = None) -> str:
+    """What to check where the outflow over the inflow is odd; units: of mass and target, as declared.
+
+    >>> likely_mistakes(9.6, ("mm/day", "mm/day"))
+    'Check the units: per hour and per day or inches and mm may be confused (factors 24, 25.4)'
+    """
+    wrong_by = ratio / (expected or TYPICAL)
+    if not units[1]:
+        area = float(f"{86.4 * wrong_by:.2g}")
+        fits = f": it fits m3/s from about {area:,.0f} km2 beside mm/day" if ratio > 1 else ""
+        return f"Declare the units of mass and target with --unit{fits}"
+    over_an_area = (parse(units[0]).amount in VOLUMES) != (parse(units[1]).amount in VOLUMES)
+    mistakes = (*OVER_AN_AREA, *MISTAKES) if over_an_area else MISTAKES
+    return f"Check the units: {likely_factor(wrong_by, mistakes)}"
+
+
+def likely_factor(wrong_by: float, mistakes: Sequence[Mistake] = MISTAKES) -> str:
+    """The mistakes whose factors are nearest to this one, in words.
+
+    >>> likely_factor(0.001)
+    'm and mm may be confused (factor 1000)'
+    """
+    goal = abs(log(max(wrong_by, 1e-12)))
+    far = {mistake: abs(log(mistake.factor) - goal) for mistake in mistakes}
+    nearest = sorted(mistakes, key=lambda mistake: far[mistake])[:MOST]
+    # The second is worth naming only where it is about as near.
+    shown = [mistake for mistake in nearest if far[mistake] < far[nearest[0]] + log(2)]
+    factors = ", ".join(dict.fromkeys(f"{mistake.factor:g}" for mistake in shown))
+    words = " or ".join(mistake.words for mistake in shown)
+    return f"{words} may be confused (factor{'s' if ',' in factors else ''} {factors})"

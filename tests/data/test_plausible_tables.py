@@ -1,0 +1,112 @@
+"""Tables that can be read and trained on, but are wrong: each is named in one sentence with the remedy.
+
+The second half was written after the checks were finished, to see what they miss.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mclstm.data.checks.data_check import Report, check
+from mclstm.data.site_tables import Request
+from support.rivers import river
+
+DEPTHS = {"rain": "mm/day", "flow": "mm/day", "tmin": "degC", "tmax": "degC"}
+AREA_KM2 = 2977.0
+FLOW = {**DEPTHS, "flow": "m3/s"}
+
+
+class Wrong(NamedTuple):
+    """A change of a sound table, what the sentence about it must say, and how the table is declared."""
+
+    change: Callable[[pd.DataFrame], pd.DataFrame | str]
+    word: str
+    units: dict[str, str] = DEPTHS
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+
+def times(**factors: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Some columns multiplied."""
+    return lambda table: table.assign(**{name: table[name] * factor for name, factor in factors.items()})
+
+
+def volume(factor: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Flow in m3/s from the area, times a factor."""
+    return times(flow=AREA_KM2 / 86.4 * factor)
+
+
+def half(table: pd.DataFrame, **factors: float) -> pd.DataFrame:
+    """Some columns multiplied in the second half of the record."""
+    late = np.arange(len(table)) >= len(table) // 2
+    return table.assign(
+        **{name: table[name].where(~late, table[name] * factor) for name, factor in factors.items()}
+    )
+
+
+def one(table: pd.DataFrame, column: str, value: float, row: int = 700) -> pd.DataFrame:
+    """One value replaced."""
+    return table.assign(**{column: table[column].where(np.arange(len(table)) != row, value)})
+
+
+def text(table: pd.DataFrame, dates: str = "%Y-%m-%d", **options: Any) -> str:
+    return table.to_csv(date_format=dates, **options)
+
+
+OVER_AREA = {"area_km2": AREA_KM2}
+FIRST: dict[str, Wrong] = {
+    "rain in mm/h, declared mm/day": Wrong(times(rain=1 / 24), "per hour and per day"),
+    "rain in inches, declared mm/day": Wrong(times(rain=1 / 25.4), "inches and mm"),
+    "rain in m, declared mm/day": Wrong(times(rain=1 / 1000), "m and mm"),
+    "rain in tenths of mm": Wrong(times(rain=10), "tenths of mm"),
+    "flow in m3/s, declared mm/day": Wrong(volume(1), "what flows out is"),
+    "flow in m3/s, nothing declared": Wrong(volume(1), "beside mm/day", {}),
+    "flow in ft3/s, declared m3/s": Wrong(volume(35.3147), "ft3 and m3", FLOW, OVER_AREA),
+    "flow in litres, declared m3/s": Wrong(volume(1000), "litres and m3", FLOW, OVER_AREA),
+    "area in square miles": Wrong(volume(1), "square miles", FLOW, {"area_km2": AREA_KM2 / 2.59}),
+    "area in hectares": Wrong(volume(1), "hectares", FLOW, {"area_km2": AREA_KM2 * 100}),
+    "kelvin, declared degC": Wrong(lambda table: table.assign(tmax=table["tmax"] + 273.15), "temperatures"),
+    "rain and flow exchanged": Wrong(
+        lambda table: table.rename(columns={"rain": "flow", "flow": "rain"}), "exchanged"),
+    "flow two days early": Wrong(lambda table: table.assign(flow=table["flow"].shift(-2)), "before the mass"),
+    "a running total of rain": Wrong(
+        lambda table: table.assign(rain=table["rain"].cumsum()), "running total"),
+    "highest and lowest temperature exchanged": Wrong(
+        lambda table: table.rename(columns={"tmin": "tmax", "tmax": "tmin"}), "Exchange the two"),
+    "the target among the inputs": Wrong(
+        lambda table: table.assign(level=table["flow"] * 3 + 1), "told what it is to predict"),
+    "a decimal point lost": Wrong(lambda table: one(table, "rain", 4250.0), "decimal point"),
+    "inches from the middle on": Wrong(lambda table: half(table, rain=1 / 25.4), "one unit"),
+    "decimal commas": Wrong(lambda table: text(table, sep=";", decimal=","), "--decimal ,"),
+    "days before months": Wrong(lambda table: text(table, "%d/%m/%Y"), "--date-format '%d/%m/%Y'"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return river()
+
+
+def report_on(
+    path: Path, content: pd.DataFrame | str, units: dict[str, str], options: dict[str, Any]
+) -> Report:
+    path.write_text(content if isinstance(content, str) else content.to_csv())
+    return check(path, units=units, **{"request": Request(), **options})
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_wrong_table_is_named(name: str, table: pd.DataFrame, tmp_path: Path) -> None:
+    wrong = FIRST[name]
+    report = report_on(tmp_path / "river.csv", wrong.change(table), wrong.units, wrong.options)
+    said = [finding.sentence() for finding in report.findings]
+    assert any(wrong.word in sentence for sentence in said), said
+    assert all(len(sentence) < 400 and sentence.count(". ") >= 1 for sentence in said), said
+
+
+def test_the_table_before_any_change_is_right(table: pd.DataFrame, tmp_path: Path) -> None:
+    assert report_on(tmp_path / "river.csv", table, DEPTHS, {}).findings == []
+    over_area = report_on(tmp_path / "volumes.csv", volume(1)(table), FLOW, OVER_AREA)
+    assert over_area.findings == []
