@@ -6,6 +6,11 @@ __all__ = ["PAPER_VERBS", "VERBS", "example", "meant", "purpose"]
 
 # verb: (module with a function of the same name, with _ for -; what it does; an example of its use)
 VERBS = {
+    "init": (
+        "mclstm.cli.init",
+        "write a config for your data: roles, units, periods, lengths guessed from it",
+        "mclstm init river.csv --area 2977 --unit discharge=m3/s",
+    ),
     "demo": (
         "mclstm.cli.demo",
         "train on the river Fulda and compare with an LSTM, in a few minutes",
@@ -76,7 +81,7 @@ PAPER_VERBS = {
 }
 # What else people call a verb.
 SYNONYMS = {
-    "run": "train", "fit": "train", "continue": "resume",
+    "new": "init", "create": "init", "setup": "init", "run": "train", "fit": "train", "continue": "resume",
     "continue_training": "resume", "test": "evaluate", "score": "evaluate", "validate": "check",
     "forecast": "predict", "simulate": "predict", "infer": "predict", "export": "pack", "compare": "report",
     "plot": "report", "import": "import-nh", "info": "doctor", "version": "--version", "help": "--help",
