@@ -17,7 +17,7 @@ REMEDY = 'is missing. Install it with: pip install "mclstm[app]"'
 # Arguments that bring a verb to its first use of a package.
 ARGUMENTS = {
     "demo": ["--out", "runs", "--updates", "1"], "check": ["river.csv"], "config": ["river.yaml"],
-    "init": ["river.csv", "--out", "new.yaml"],
+    "init": ["river.csv", "--out", "new.yaml"], "trace": ["run"],
     "train": ["river.yaml"], "resume": ["run"], "evaluate": ["run"], "report": ["run"], "doctor": [],
     "import-nh": ["river.yaml"], "predict": ["run", "--data", "river.csv"], "pack": ["run", "--out", "pack"],
 }  # fmt: skip
