@@ -36,7 +36,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-warnings record-runtime docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-page record-warnings record-runtime docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -60,6 +60,11 @@ record-warnings: env
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
 	$(VENV)/bin/mclstm bench --out results/runtime/stated.json
+
+# The built example and the pictures of docs/report.md; needs chromium.
+record-page: env
+	$(VENV)/bin/mclstm demo --out runs/page --quiet
+	$(PYTHON) tests/support/page_pictures.py runs/page/fulda-mclstm runs/page/fulda-lstm --out docs/figures
 
 # The JSON schema of a config, for editors.
 schema: env

@@ -94,6 +94,8 @@ def test_the_wheel_holds_the_library_and_nothing_of_the_paper(wheel: Path) -> No
     modules = {name for name in names if name.endswith(".py")}
     assert modules == {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     assert {"mclstm/py.typed", "mclstm/ops/native/kernel.cpp", "mclstm/ops/native/call.h"} <= set(names)
+    ours = (ROOT / "src/mclstm/report/page/assets").iterdir()
+    assert {str(path.relative_to(ROOT / "src")) for path in ours} <= set(names)
     built = [path.name for path in (ROOT / "src").rglob("*.so")]
     assert {name.split("/")[-1] for name in names if name.endswith(".so")} == set(built)
 

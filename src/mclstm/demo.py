@@ -8,10 +8,13 @@ import pandas as pd
 from mclstm import pipeline
 from mclstm.config import Config, check_config
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
+from mclstm.deploy.result_page import TRACED, page_of_comparison
 from mclstm.evaluation_files import Evaluation
+from mclstm.report.comparison import comparison_report
 from mclstm.report.comparison.balance_section import mass_balance, side_by_side
+from mclstm.report.comparison.comparison_report import Others
 
-__all__ = ["MODELS", "SCORES", "compare", "demo_config", "tables"]
+__all__ = ["MODELS", "SCORES", "compare", "demo_config", "tables", "write_page"]
 
 SCORES = ["nse", "kge", "rmse", "fhv", "flv"]
 MODELS: dict[str, dict[str, Any]] = {
@@ -58,3 +61,11 @@ def tables(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     scores = {name: result.scores[["site", *SCORES]] for name, (_, result) in results.items()}
     balance = {name: mass_balance(result.predictions) for name, (_, result) in results.items()}
     return side_by_side(scores), side_by_side(balance, over="mean")
+
+
+def write_page(results: Results, root: Path) -> Path:
+    """The page of both models and what it shows: fulda-report/report.html below `root`."""
+    comparison = comparison_report.compare([run for run, _ in results.values()], Others())
+    folder = root / "fulda-report"
+    comparison_report.write(comparison, folder)
+    return page_of_comparison(comparison, folder, "test", None, TRACED)

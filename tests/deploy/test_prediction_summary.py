@@ -34,7 +34,7 @@ def test_it_says_what_was_predicted_and_scores_it_after_the_warm_up(
     assert said[2].startswith("NSE ")
     assert said[2].endswith(" after the warm-up, median over sites")
     files = [f"predictions {tmp_path / 'p.nc'}", f"csv {tmp_path / 'p.csv'}", f"state {tmp_path / 's'}"]
-    assert said[3:] == files
+    assert said[3:] == [*files, f"page {tmp_path / 'p.html'}"]
     assert result["warmup"].sum("time").to_numpy().tolist() == [WARMUP, WARMUP]
     assert result["warmup"].to_numpy()[:, :WARMUP].all()
     assert "warmup" in pd.read_csv(tmp_path / "p.csv")

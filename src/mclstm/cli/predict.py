@@ -51,6 +51,7 @@ def predict(
     from mclstm.data.site_names import slug
     from mclstm.deploy.new_data import Dates, Source
     from mclstm.deploy.predict import predict_unsaved
+    from mclstm.deploy.result_page import page_of_prediction
     from mclstm.evaluation.prediction_dataset import as_netcdf
     from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
@@ -73,6 +74,9 @@ def predict(
         files["state"] = state_out
         # Last: if the predictions cannot be written, the old state is still there.
         result.save_states(state_out)
+    page = target.with_suffix(".html")
+    from_state = state_in is not None
+    files["page"] = page_of_prediction(page, run, source, predictions, member, from_state=from_state)
     about = summary(predictions, result.members)
     if as_json:
         print(json.dumps(about | {name: str(path) for name, path in files.items()}, allow_nan=False))
@@ -89,12 +93,11 @@ def require_data(path: Path) -> None:
 def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
     """What was predicted: targets and units, members, sites, dates, warm-up, and scores after it."""
     from mclstm.data.columns import day
-    from mclstm.evaluation.score_tables import headline, score_table
+    from mclstm.evaluation.score_tables import after_warmup, headline, score_table
     from mclstm.training.journal import without_nan
 
-    time, filling = predictions["time"].to_index(), predictions["warmup"] == 1
-    observed = [str(name) for name in predictions if str(name).startswith("observed")]
-    table = score_table(predictions.assign({name: predictions[name].where(~filling) for name in observed}))
+    time = predictions["time"].to_index()
+    table = score_table(after_warmup(predictions))
     flows = [predictions[name] for name in predictions if str(name).startswith("simulated")]
     about = {
         "members": members,
@@ -107,7 +110,7 @@ def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
         "steps": predictions.sizes["time"],
         "first": day(time[0]),
         "last": day(time[-1]),
-        "warmup_steps": int(filling.sum("time").max()),
+        "warmup_steps": int((predictions["warmup"] == 1).sum("time").max()),
         "median": medians(headline(table)) if len(table) else {},
     }
     return dict(without_nan(about))

@@ -1,4 +1,4 @@
-"""`mclstm report RUN...`: the models of some runs side by side, with benchmarks, balance, snow and losses."""
+"""`mclstm report RUN...`: one page about some runs, with their models side by side."""
 
 import json
 from pathlib import Path
@@ -31,19 +31,24 @@ def report(
     together: Annotated[
         list[str] | None, typer.Option(help="name=model,model: their members as one more ensemble; repeat")
     ] = None,
-    out: Annotated[Path, typer.Option(help="folder for the page, the tables and the figures")] = Path(
-        "report"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="folder for the page, the text, the tables and the figures")
+    ] = Path("report"),
     split: Annotated[str, typer.Option(help="the period to compare")] = "test",
     prefix: Annotated[str, typer.Option(help="what names of runs begin with and tables leave out")] = "",
+    traced: Annotated[int, typer.Option(help="sites whose mass is traced for the page", min=0)] = 20,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="put all of the page into one file")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare models; runs that differ in their seed only are members of one model."""
+    """Compare models on a page that opens from disk; runs that differ in their seed only are one model."""
     packs = [path for path in runs if (path / "model.json").is_file()]
     if packs and data is None:
         raise ConfigError(f"{packs[0]} is a packed model, which carries no data. Add --data.")
     from mclstm.deploy.evaluate_model import evaluate_model
     from mclstm.deploy.new_data import Source
+    from mclstm.deploy.result_page import page_of_comparison
     from mclstm.report.comparison.balance_section import closures
     from mclstm.report.comparison.comparison_report import Others, compare, write
     from mclstm.training.journal import without_nan
@@ -54,6 +59,7 @@ def report(
         evaluate_model(path, Source(str(data)), place, split, figures=False)
     comparison = compare([places.get(path, path) for path in runs], others, split)
     paths = write(comparison, out)
+    page = page_of_comparison(comparison, out, split, data, traced, single_file=single_file)
     if as_json:
         content = {
             "rows": comparison.rows,
@@ -61,8 +67,9 @@ def report(
             "closures": [closure._asdict() for closure in closures(comparison.groups)],
             "notes": comparison.notes,
             "files": [str(path) for path in paths],
+            "page": str(page),
         }
         print(json.dumps(without_nan(content), allow_nan=False))
         return
     print(comparison.sections[0].text)
-    print("\n".join(["", *comparison.notes, f"report {paths[0]}"]))
+    print("\n".join(["", *comparison.notes, f"report {paths[0]}", f"page {page}"]))

@@ -19,6 +19,8 @@ def resume(
 ) -> None:
     """Continue a run from its last checkpoint, then evaluate it on the test period unless that was done."""
     from mclstm import pipeline
+    from mclstm.deploy.result_page import page_of_run
+    from mclstm.evaluation_files import Evaluation
     from mclstm.training.folder import RunFolder
     from mclstm.training.state import read_progress
 
@@ -30,4 +32,5 @@ def resume(
         print(f"{path} was finished before: nothing was trained.", file=sys.stderr)
     else:
         pipeline.warn_of_overfitting(run)
-    print_run(run.path, results, as_json)
+    page = page_of_run(run, results) if isinstance(results, Evaluation) else None
+    print_run(run.path, results, as_json, page)

@@ -23,8 +23,8 @@ TABLE = ("nse", "kge", "rmse", "mae")
 MOST = 20  # targets in a printed table; metrics.csv has all
 
 
-def print_run(run: Path, results: "Evaluation | Tables", as_json: bool) -> None:
-    """Print the median scores, the largest error of the mass balance, and where the files are."""
+def print_run(run: Path, results: "Evaluation | Tables", as_json: bool, page: Path | None = None) -> None:
+    """Print the median scores, the largest error of the mass balance, where the files are, last the page."""
     from mclstm.evaluation.score_tables import headline
 
     rows = headline(results.scores)
@@ -32,6 +32,7 @@ def print_run(run: Path, results: "Evaluation | Tables", as_json: bool) -> None:
     error = results.balance["relative error"].max() if "relative error" in results.balance else None
     if as_json:
         content = {"run": str(run), "median": middle, "mass_error": error, "files": str(results.folder)}
+        content |= {} if page is None else {"page": str(page)}
         print(json.dumps(without_nan(content | details(results)), allow_nan=False))
         return
     known = {name: middle[name] for name in HEADLINE if name in middle and middle[name] == middle[name]}
@@ -43,7 +44,7 @@ def print_run(run: Path, results: "Evaluation | Tables", as_json: bool) -> None:
     print("".join(f"\n{text}\n" for text in tables), end="\n" if tables else "")
     if error is not None:
         print(f"mass balance: the largest error of a site is {error:.1e} of its mass")
-    print(f"run {run}\nresults {results.folder}")
+    print(f"run {run}\nresults {results.folder}" + ("" if page is None else f"\npage {page}"))
 
 
 def medians(scores: "pd.DataFrame") -> dict[str, float]:

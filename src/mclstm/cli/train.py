@@ -27,8 +27,9 @@ def train(
     settings = with_columns(anchored(load_config(config, override or []), config.parent))
     series = read_series(settings, require_target=True)
     from mclstm import pipeline
+    from mclstm.deploy.result_page import page_of_run
 
     run = pipeline.train(settings, out, quiet=quiet or as_json, series=series)
     results = pipeline.evaluate(run, figures=figures)
     pipeline.warn_of_overfitting(run)
-    print_run(run.path, results, as_json)
+    print_run(run.path, results, as_json, page_of_run(run, results))

@@ -16,7 +16,7 @@ from mclstm.deploy.new_data import Dates, Source
 from mclstm.deploy.predict import Prepared, prepare
 from mclstm.deploy.trained_model import TrainedModel, model_folders, only_member, open_model, seed_of
 from mclstm.errors import ConfigError, DataError
-from mclstm.evaluation.ensemble import ensemble_mean, with_members
+from mclstm.evaluation.ensemble import ensemble_mean, with_members, without_cells
 from mclstm.evaluation.rival_scores import rival_table
 from mclstm.evaluation.score_tables import score_table
 from mclstm.evaluation_files import Evaluation, write_evaluation
@@ -56,7 +56,7 @@ def evaluate_model(
         predictions = _simulate(model, name, prepared)
         folder = _unpacked(model, name, prepared, source, out / f"member-{seed}")
         _evaluated(model, predictions, folder.evaluation(split))
-        members.append(_without_cells(predictions) if len(seeds) > 1 else predictions)
+        members.append(without_cells(predictions) if len(seeds) > 1 else predictions)
     mean = with_members(ensemble_mean(members), members, seeds) if len(seeds) > 1 else members[0]
     result = _evaluated(model, mean, out / "evaluation" / split)
     if figures:
@@ -120,12 +120,3 @@ def _evaluated(model: TrainedModel, predictions: xr.Dataset, folder: Path) -> Ev
     result = Evaluation(predictions, scores, balance_table(predictions), folder, {}, rival_table({}, []))
     write_evaluation(result)
     return result
-
-
-def _without_cells(predictions: xr.Dataset) -> xr.Dataset:
-    """The predictions with one store, the total: the cells of different members have nothing in common."""
-    if "storage" not in predictions:
-        return predictions
-    total = predictions["storage"].sum("cell", skipna=False, keep_attrs=True)
-    total = total.expand_dims(cell=[0], axis=-1).assign_attrs(trash_cell=-1)
-    return predictions.drop_dims("cell").assign(storage=total)

@@ -15,7 +15,15 @@ from mclstm.evaluation.prediction_dataset import read_flows
 from mclstm.evaluation.score_tables import score_table, target_scores
 from mclstm.models.members import Members
 
-__all__ = ["ensemble_mean", "model_scores", "read_members", "require_alike", "simulate_all", "with_members"]
+__all__ = [
+    "ensemble_mean",
+    "model_scores",
+    "read_members",
+    "require_alike",
+    "simulate_all",
+    "with_members",
+    "without_cells",
+]
 
 BY_MEMBER = "by_member"  # begins the names of what each member of a run simulated
 LEDGER = ("entered", "outflow", "storage", "storage_before", "storage_left", "residual")
@@ -97,6 +105,15 @@ def ensemble_mean(members: Iterable[xr.Dataset]) -> xr.Dataset:
             about = {**first[name].attrs, "long_name": f"{word}est of {count} members"}
             result[f"{name}_{word}"] = first[name].copy(data=value).assign_attrs(about)
     return result
+
+
+def without_cells(predictions: xr.Dataset) -> xr.Dataset:
+    """The predictions with one store, the total: the cells of different members have nothing in common."""
+    if "storage" not in predictions:
+        return predictions
+    total = predictions["storage"].sum("cell", skipna=False, keep_attrs=True)
+    total = total.expand_dims(cell=[0], axis=-1).assign_attrs(trash_cell=-1)
+    return predictions.drop_dims("cell").assign(storage=total)
 
 
 def simulate_all(

@@ -20,7 +20,7 @@ from mclstm.evaluation.outlets import (
     with_total,
 )
 
-__all__ = ["headline", "median_score", "read_table", "score_table", "target_scores"]
+__all__ = ["after_warmup", "headline", "median_score", "read_table", "score_table", "target_scores"]
 
 
 def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -> pd.DataFrame:
@@ -42,6 +42,15 @@ def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -
     if len(names) > 1 and share_a_unit(predictions, names):
         rows += _pooled_rows(predictions, names, chosen)
     return pd.DataFrame(rows)
+
+
+def after_warmup(predictions: xr.Dataset) -> xr.Dataset:
+    """The predictions without the observations of steps that filled the stores: they are not scored."""
+    if "warmup" not in predictions:
+        return predictions
+    used = predictions["warmup"] != 1
+    observed = [str(name) for name in predictions if str(name).startswith("observed")]
+    return predictions.assign({name: predictions[name].where(used) for name in observed})
 
 
 def _sites(predictions: xr.Dataset) -> list[str]:

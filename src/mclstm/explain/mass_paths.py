@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
 
 from mclstm.data.clock import PERIODS, step_length
 from mclstm.data.sequences import Rhythm, sequences
@@ -16,13 +18,12 @@ from mclstm.evaluation.prediction_dataset import outlet_names
 from mclstm.explain.mass_ages import DAY, START, exits
 from mclstm.models.mass_model import MassModel
 
-__all__ = ["entry_to_exit", "largest_outflow", "origins"]
+__all__ = ["entry_to_exit", "largest_outflow", "largest_peaks", "origins", "origins_at"]
 
 SEQUENCES = 64  # traced together, to bound the memory
 HOUR = PERIODS["day"] // 24
 
 
-@torch.no_grad()
 def origins(
     models: Sequence[MassModel], data: Tensors, series: xr.Dataset, site: str, date: pd.Timestamp, outlet: str
 ) -> pd.DataFrame:
@@ -30,27 +31,64 @@ def origins(
 
     The last row is what was in the stores at the start. The shares sum to one; of members the mean is taken.
     """
-    row, step = _row(series, site), _step(series, date)
+    return origins_at(models, data, series, site, [date], outlet)[0]
+
+
+@torch.no_grad()
+def origins_at(
+    models: Sequence[MassModel],
+    data: Tensors,
+    series: xr.Dataset,
+    site: str,
+    dates: Sequence[pd.Timestamp],
+    outlet: str,
+) -> list[pd.DataFrame]:
+    """As `origins` of every date, with one run of each model for all of them."""
+    row, steps = _row(series, site), [_step(series, date) for date in dates]
     covered = np.flatnonzero(data.covered[row])
-    if step not in covered:
-        raise DataError(f"site {site!r} has no inputs at {date}. Choose a date that its data covers.")
-    some = slice(covered[0], step + 1)
+    for date, step in zip(dates, steps, strict=True):
+        if step not in covered:
+            raise DataError(f"site {site!r} has no inputs at {date}. Choose a date that its data covers.")
+    if not steps:
+        return []
+    first, some = int(covered[0]), slice(covered[0], max(steps) + 1)
     column = outlet_names(models[0]).index(outlet)
     x, a = (value[[row], some].transpose(0, 1) for value in (data.x, data.a))
     amounts, start = torch.zeros(()), torch.zeros(())
     for model in models:
         trace = model.train(False).trace(x, a, data.static[[row]])
-        given = trace.behind(torch.tensor([len(x) - 1]), exits(model)[:, column])
-        amounts = amounts + given.x[:, 0, 0] / len(models)  # (T, M)
-        start = start + given.start.sum() / len(models)
+        given = trace.behind(torch.tensor(steps) - first, exits(model)[:, column])
+        amounts = amounts + given.x[:, 0] / len(models)  # (T, G, M)
+        start = start + given.start[0].sum(-1) / len(models)  # (G,)
+    return [
+        _table(series, first, amounts[: step - first + 1, at], float(start[at]))
+        for at, step in enumerate(steps)
+    ]
+
+
+def _table(series: xr.Dataset, first: int, amounts: Tensor, start: float) -> pd.DataFrame:  # amounts (T, M)
     masses = names(series, "mass")
     table = pd.DataFrame({
-        "date": [*np.repeat(times(series)[some], len(masses)), pd.NaT],
-        "input": [*masses * len(x), START],
-        "amount": [*amounts.flatten().tolist(), float(start)],
+        "date": [*np.repeat(times(series)[first : first + len(amounts)], len(masses)), pd.NaT],
+        "input": [*masses * len(amounts), START],
+        "amount": [*amounts.flatten().tolist(), start],
     })  # fmt: skip
     total = table["amount"].sum()
     return table.assign(share=table["amount"] / (total if total > 0 else 1.0))
+
+
+def largest_peaks(flow: NDArray[np.float64], count: int, apart: int) -> list[int]:
+    """The steps of the largest values of a series (T,), the largest first, at least so many steps apart.
+
+    >>> largest_peaks(np.array([1.0, 5.0, 4.0, np.nan, 3.0]), 2, 2)
+    [1, 4]
+    """
+    rest = np.where(flow > 0, flow, 0.0)
+    steps: list[int] = []
+    while len(steps) < count and rest.any():
+        steps.append(int(rest.argmax()))
+        rest[max(0, steps[-1] - apart + 1) : steps[-1] + apart] = 0.0
+    return steps
 
 
 def largest_outflow(simulated: xr.DataArray, site: str) -> pd.Timestamp:

@@ -18,7 +18,10 @@ from mclstm.report.style import COLOURS, LINE_COLOURS, plot_style
 
 __all__ = ["PET", "attributes", "basin_map", "cumulative", "distributions"]
 
-PLACE = {"gauge_lat": "lat", "gauge_lon": "lon"}  # as CAMELS and Caravan call them
+# As CAMELS and Caravan call them, and as other people do.
+PLACE = {
+    "gauge_lat": "lat", "gauge_lon": "lon", "latitude": "lat", "longitude": "lon", "lat": "lat", "lon": "lon",
+}  # fmt: skip
 PET = "pet_mean"  # mm/day, as both call it
 # The range each panel shows; a few sites lie far outside and would flatten all others.
 WINDOWS = {

@@ -81,7 +81,7 @@ def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Compa
         outlet_section(every),
         significance_section(tests, subjects),
         balance_section(groups),
-        Section(figures={"distributions": distributions(every, names)}),
+        distribution_section(every, names, groups[0].flows.sizes["site"]),
         *(place_section(item, others.data) for item in groups),
     ]
     if others.snow is not None:
@@ -111,6 +111,11 @@ def other_models(others: Others, flows: xr.Dataset) -> tuple[list[ModelScores], 
     simulated, more = score_simulations(others.simulations, observed) if others.simulations else ([], [])
     names = [model.name for model in simulated]
     return [*simulated, *(model for model in known if model.name not in names)], [*notes, *more]
+
+
+def distribution_section(models: Sequence[ModelScores], subjects: Sequence[str], sites: int) -> Section:
+    """How each score is distributed over sites; one site has no distribution."""
+    return Section(figures={"distributions": distributions(models, subjects)}) if sites > 1 else Section()
 
 
 def place_section(item: Group, data: Path | None) -> Section:
