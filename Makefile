@@ -6,13 +6,13 @@ STAMP := $(VENV)/.installed
 KERNELS := $(wildcard src/mclstm/ops/native/*.cpp src/mclstm/ops/native/*.h paper/src/mclstm_paper/kernels/*.cpp \
 	paper/src/mclstm_paper/kernels/*.h) src/mclstm/ops/native/build.py
 
-.PHONY: env test demo check format dist schema
+.PHONY: env test demo check format dist schema site
 
 env: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt setup.py paper/pyproject.toml paper/setup.py $(KERNELS)
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,dev]" -e paper
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,docs,dev]" -e paper
 	touch $@
 
 test: env
@@ -29,6 +29,10 @@ check: env
 format: env
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+# The documentation, to be read offline: build/site/index.html. Notebooks run; any warning, such as a dead link, is an error.
+site: env
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
 
 # sdist and wheel of the library; neither holds a file of the paper.
 dist: env
@@ -51,7 +55,7 @@ record-kills: env
 	$(PYTHON) -m mclstm_paper.durability.kill_runs --kills 200 --out results/durability/kills.json
 
 record-demo: env
-	$(PYTHON) -m mclstm_paper.demo_record --seeds 3 --out results/demo/stated.json
+	$(PYTHON) -m mclstm_paper.demo_record --seeds 3 --out results/demo/stated.json --picture docs/figures/fulda.png
 
 # CAMELS_US is the folder of the 447 basins.
 record-warnings: env

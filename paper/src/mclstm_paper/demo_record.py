@@ -4,18 +4,27 @@ import argparse
 import time
 from pathlib import Path
 
+import xarray as xr
+
 from mclstm.demo import MODELS, SCORES, compare, tables
+from mclstm.report.hydrograph import hydrograph
+from mclstm.report.style import render
+from mclstm.training.atomic import write_bytes_atomic
 from mclstm_paper.results import row, save_results
 
-__all__ = ["record"]
+__all__ = ["drawn", "record"]
 
 
-def record(root: Path, seeds: int, target: Path) -> None:
-    """Run the demo once per seed below `root` and write every score to the result file `target`."""
+def record(root: Path, seeds: int, target: Path, picture: Path | None = None) -> None:
+    """Run the demo once per seed below `root` and write every score to the result file `target`.
+
+    picture: where to draw the hydrograph of the last seed's MC-LSTM
+    """
     started = time.monotonic()
     scores: dict[str, list[dict[str, float]]] = {model: [] for model in MODELS}
     for seed in range(seeds):
-        for model, column in tables(compare(root, seed, quiet=True))[0].items():
+        results = compare(root, seed, quiet=True)
+        for model, column in tables(results)[0].items():
             scores[str(model)].append({str(name): float(value) for name, value in column.items()})
             print(f"seed {seed}, {model}: {scores[str(model)][-1]}", flush=True)
     rows = [
@@ -24,6 +33,13 @@ def record(root: Path, seeds: int, target: Path) -> None:
         for metric in SCORES
     ]
     save_results(target, "demo", "quick", rows, time.monotonic() - started)
+    if picture is not None:
+        write_bytes_atomic(picture, drawn(results["mclstm"][1].predictions))
+
+
+def drawn(predictions: xr.Dataset) -> bytes:
+    """The README's picture: the hydrograph of the whole test period, as PNG."""
+    return render(hydrograph(predictions, str(predictions["site"].to_numpy()[0])), "png")
 
 
 def main() -> None:
@@ -31,8 +47,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    record(options.runs, options.seeds, options.out)
+    record(options.runs, options.seeds, options.out, options.picture)
 
 
 if __name__ == "__main__":

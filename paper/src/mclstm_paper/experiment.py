@@ -16,6 +16,7 @@ __all__ = [
     "Block",
     "Drawing",
     "Experiment",
+    "Headline",
     "Line",
     "percent",
     "refuse_unused_options",
@@ -28,7 +29,7 @@ Block = Callable[[Path], str]  # the root of the repository -> Markdown
 
 
 class Line(NamedTuple):
-    """A line of the README's table: one row of a result file, by its model, setting and metric."""
+    """A line of the table of all results: one row of a result file, by its model, setting and metric."""
 
     text: str
     setting: str
@@ -38,6 +39,17 @@ class Line(NamedTuple):
     protocols: tuple[Protocol, ...] = PROTOCOLS  # those under which the model exists
     paper: float | None = None  # the paper's number, for a line that was not run
     in_figure: bool = False  # whether the paper shows it in a figure, without a number
+
+
+class Headline(NamedTuple):
+    """A row of the README's table: our model by setting and metric, beside the paper and the best rival."""
+
+    task: str
+    setting: str
+    model: str
+    metric: str
+    show: Callable[[float], str]
+    protocol: Protocol = "stated"
 
 
 class Experiment(NamedTuple):
@@ -79,7 +91,8 @@ class Experiment(NamedTuple):
     rejudge: Callable[[Sequence[Row], Protocol], list[Row]] = lambda rows, protocol: []
     blocks: Mapping[str, Block] = {}  # marked blocks of README and docs, by the name of the mark
     drawings: Mapping[str, Callable[[Path], bytes | None]] = {}  # files of docs/figures, None without results
-    summary: tuple[Line, ...] = ()  # lines of the README's table
+    summary: tuple[Line, ...] = ()  # lines of the table of all results
+    headlines: tuple[Headline, ...] = ()  # rows of the README's table
     switches: tuple[Switch, ...] = ()  # where its protocols differ
 
 

@@ -36,5 +36,5 @@ def experiment(name: str) -> Experiment:
 
 
 def every_experiment() -> Iterator[Experiment]:
-    """All experiments, in the order of the README's table."""
+    """All experiments, in the order of the tables of results."""
     return (experiment(name) for name in EXPERIMENTS)

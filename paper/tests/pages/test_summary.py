@@ -1,4 +1,4 @@
-"""The README's table: one line for every comparison that has a result, with the paper's number beside it."""
+"""The table of all results: one line for every comparison that has one, with the paper's number beside it."""
 
 import json
 from pathlib import Path

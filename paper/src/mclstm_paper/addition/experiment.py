@@ -11,7 +11,7 @@ from mclstm.jobs.job import Job, Result, finished_by
 from mclstm.training.order import batches_per_epoch
 from mclstm_paper.addition.cell_readings import draw_cells
 from mclstm_paper.addition.models import MODELS, VARIANTS
-from mclstm_paper.addition.page import BLOCKS, SUMMARY, error_tables
+from mclstm_paper.addition.page import BLOCKS, HEADLINES, SUMMARY, error_tables
 from mclstm_paper.addition.printed import FAILED, PRINTED
 from mclstm_paper.addition.switches import SWITCHES
 from mclstm_paper.addition.task import REGIMES, SPLITS, addition, constant, exact
@@ -192,5 +192,6 @@ EXPERIMENT = Experiment(
     expected=lambda protocol: PRINTED,
     blocks=BLOCKS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

@@ -9,13 +9,13 @@ import pandas as pd
 from mclstm.report.markdown import markdown
 from mclstm_paper.addition.printed import FAILED, PRINTED
 from mclstm_paper.addition.seed_pairs import forms_table
-from mclstm_paper.experiment import Block, Line, two_digits
+from mclstm_paper.experiment import Block, Headline, Line, two_digits
 from mclstm_paper.number_format import Cells, budget, count, infinite, mean, median_error, middle
 from mclstm_paper.pages.sections import missing, read, variants_section
 from mclstm_paper.protocols import PROTOCOLS
 from mclstm_paper.results import Row
 
-__all__ = ["BLOCKS", "SUMMARY", "error_table", "error_tables"]
+__all__ = ["BLOCKS", "HEADLINES", "SUMMARY", "error_table", "error_tables"]
 
 NAME = "addition"
 
@@ -120,4 +120,7 @@ SUMMARY = tuple(
     Line(f"addition problem, {regime}: error of {model}", regime, model, "mse", two_digits)
     for regime in ("seq length", "combo")
     for model in ("mclstm", "lstm", "constant")
+)
+HEADLINES = (
+    Headline("addition problem, longer sequences: squared error", "seq length", "mclstm", "mse", two_digits),
 )

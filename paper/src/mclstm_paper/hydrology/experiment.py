@@ -9,7 +9,7 @@ from mclstm.evaluation.ensemble import model_scores, read_members
 from mclstm.jobs.job import Job, Result
 from mclstm_paper.experiment import Experiment
 from mclstm_paper.hydrology.models import EXTRA, MODELS, PREFIX, SCALES, config_of, scheme_of
-from mclstm_paper.hydrology.page import BLOCKS, SUMMARY, comparison_table
+from mclstm_paper.hydrology.page import BLOCKS, HEADLINES, SUMMARY, comparison_table
 from mclstm_paper.hydrology.printed import in_papers_setting
 from mclstm_paper.hydrology.record import rows_of, with_costs
 from mclstm_paper.hydrology.switches import SWITCHES
@@ -106,5 +106,6 @@ EXPERIMENT = Experiment(
     saves_each_job=True,
     blocks=BLOCKS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

@@ -18,12 +18,14 @@ from mclstm.report.comparison.score_section import (
 )
 from mclstm.report.comparison.season_section import SEASON_METRICS, season_table
 from mclstm.report.markdown import NOTHING, text_table
-from mclstm_paper.experiment import Block, Line, three_decimals
+from mclstm_paper.experiment import Block, Headline, Line, three_decimals
 from mclstm_paper.hydrology.printed import METRICS, printed_quartiles
 from mclstm_paper.hydrology.trials import trials_table
 from mclstm_paper.results import Claim, Row, read_results
 
-__all__ = ["BLOCKS", "CONSERVING", "FOLDER", "SUMMARY", "comparison_table", "not_measured", "read"]
+__all__ = [
+    "BLOCKS", "CONSERVING", "FOLDER", "HEADLINES", "SUMMARY", "comparison_table", "not_measured", "read",
+]  # fmt: skip
 
 FOLDER = "results/hydrology"
 SETTING = "447 basins"
@@ -218,4 +220,7 @@ SUMMARY = tuple(
         *("lstm", "lstm-tuned"),
     )
     for model in (kind, f"{kind}-ensemble")
+)
+HEADLINES = (
+    Headline("447 rivers of CAMELS: median NSE", SETTING, "mclstm-mixed-ensemble", "nse", three_decimals),
 )

@@ -14,7 +14,15 @@ from mclstm_paper.experiment import Experiment
 from mclstm_paper.mnist_sum.digits import Digits, find_mnist, home
 from mclstm_paper.mnist_sum.download import download_mnist
 from mclstm_paper.mnist_sum.models import RECIPES, usual_rate
-from mclstm_paper.mnist_sum.page import BLOCKS, DRAWINGS, SUMMARY, expected, length_figure, length_table
+from mclstm_paper.mnist_sum.page import (
+    BLOCKS,
+    DRAWINGS,
+    HEADLINES,
+    SUMMARY,
+    expected,
+    length_figure,
+    length_table,
+)
 from mclstm_paper.mnist_sum.success_by_length import (
     Errors,
     by_length,
@@ -173,5 +181,6 @@ EXPERIMENT = Experiment(
     blocks=BLOCKS,
     drawings=DRAWINGS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mclstm.report.markdown import NOTHING, markdown
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, plot_style, render
-from mclstm_paper.experiment import Block, Line, percent
+from mclstm_paper.experiment import Block, Headline, Line, percent
 from mclstm_paper.mnist_sum.success_by_length import FEWEST, passing_chance
 from mclstm_paper.mnist_sum.switches import DEGREE_OF_FREEDOM_TOO_FEW
 from mclstm_paper.number_format import budget, count, infinite, rate, spread
@@ -20,7 +20,7 @@ from mclstm_paper.pages.sections import claims_table, missing, not_run, read
 from mclstm_paper.protocols import PROTOCOLS, Protocol
 from mclstm_paper.results import Row
 
-__all__ = ["BLOCKS", "DRAWINGS", "SUMMARY", "expected", "length_figure", "length_table"]
+__all__ = ["BLOCKS", "DRAWINGS", "HEADLINES", "SUMMARY", "expected", "length_figure", "length_table"]
 
 NAME = "mnist-sum"
 
@@ -157,4 +157,7 @@ SUMMARY = tuple(
     )
     for n in (10, 1000)
     for model in ("mclstm", "mclstm-tuned", "nau")
+)
+HEADLINES = (
+    Headline("sum of 1000 MNIST digits: solved runs", "length 1000", "mclstm-tuned", "success", percent),
 )

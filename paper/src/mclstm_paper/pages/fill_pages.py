@@ -15,6 +15,7 @@ from mclstm_paper.durability.drift_page import drift_svg, drift_table
 from mclstm_paper.experiment import Block, Experiment
 from mclstm_paper.first_contact import warnings_table
 from mclstm_paper.pages.code_sizes import sizes_table
+from mclstm_paper.pages.headlines import failures, headlines
 from mclstm_paper.pages.sections import differences, protocol_section
 from mclstm_paper.pages.summary import summary
 from mclstm_paper.registry import every_experiment
@@ -64,7 +65,9 @@ def kills(root: Path) -> str:
 
 # Blocks and figures that belong to no single experiment.
 BLOCKS: dict[str, Block] = {
+    "headlines": headlines,
     "summary": summary,
+    "failures": failures,
     "demo": demo,
     "properties": properties,
     "backends": backends,

@@ -1,4 +1,4 @@
-"""The README's table: our results beside the paper's, one line for each comparison."""
+"""The table of all results: ours beside the paper's, one line for each comparison."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from mclstm.report.markdown import NOTHING, markdown
-from mclstm_paper.experiment import Experiment, Line
+from mclstm_paper.experiment import Experiment, Headline, Line
 from mclstm_paper.number_format import updates
 from mclstm_paper.pages.sections import read
 from mclstm_paper.protocols import PROTOCOLS, Protocol, other_protocol
@@ -15,7 +15,7 @@ from mclstm_paper.registry import every_experiment
 from mclstm_paper.result_files import result_file
 from mclstm_paper.results import Row
 
-__all__ = ["summary"]
+__all__ = ["files_of", "row_of", "summary"]
 
 NOT_RUN = "not run"
 Files = Mapping[Protocol, Sequence[Row]]  # the rows of an experiment by protocol
@@ -63,7 +63,7 @@ def cells(line: Line, files: Files, anything: bool) -> list[str] | None:
     return [line.text, NOTHING if paper is None else line.show(paper), *ours]
 
 
-def row_of(line: Line, rows: Sequence[Row]) -> Row | None:
+def row_of(line: Line | Headline, rows: Sequence[Row]) -> Row | None:
     """The first row of a line that has a value."""
     wanted = (line.setting, line.model, line.metric)
     rows = [row for row in rows if (row["setting"], row["model"], row["metric"]) == wanted]

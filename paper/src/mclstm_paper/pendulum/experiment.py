@@ -8,7 +8,7 @@ from mclstm_paper.options import Options, Plan, chosen_models, seed_blocks
 from mclstm_paper.pendulum.error_rows import below, floor_rows, model_rows, reached
 from mclstm_paper.pendulum.figures import draw_forecasts
 from mclstm_paper.pendulum.floors import FLOORS
-from mclstm_paper.pendulum.page import BLOCKS, SUMMARY, error_tables
+from mclstm_paper.pendulum.page import BLOCKS, HEADLINES, SUMMARY, error_tables
 from mclstm_paper.pendulum.printed import PRINTED
 from mclstm_paper.pendulum.settings import LSTM, MASS_MODELS, recipe
 from mclstm_paper.pendulum.switches import SWITCHES
@@ -89,5 +89,6 @@ EXPERIMENT = Experiment(
     expected=lambda protocol: dict.fromkeys((*MODELS, *FLOORS), ("all",)),
     blocks=BLOCKS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

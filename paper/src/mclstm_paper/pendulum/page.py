@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from mclstm.report.markdown import NOTHING, markdown
-from mclstm_paper.experiment import Block, Line, two_digits
+from mclstm_paper.experiment import Block, Headline, Line, two_digits
 from mclstm_paper.number_format import known, updates
 from mclstm_paper.pages.sections import missing, read
 from mclstm_paper.pendulum.error_rows import PARTS
@@ -16,7 +16,7 @@ from mclstm_paper.protocols import PROTOCOLS
 from mclstm_paper.results import Row
 from mclstm_paper.seed_rows import find
 
-__all__ = ["BLOCKS", "SUMMARY", "error_tables", "figure_links", "targets_table"]
+__all__ = ["BLOCKS", "HEADLINES", "SUMMARY", "error_tables", "figure_links", "targets_table"]
 
 NAME = "pendulum"
 FIGURES = ("energies", "redistribution")
@@ -133,4 +133,7 @@ BLOCKS: dict[str, Block] = {
 SUMMARY = tuple(
     Line(f"pendulum, 120 data sets: error of {model}", "all", model, "mse", two_digits)
     for model in ("mclstm", "lstm", "mclstm-invariant", "mclstm-clock", "half-total", "damped-cosine")
+)
+HEADLINES = (
+    Headline("damped pendulum, its energies: squared error", "all", "mclstm", "mse", two_digits, "published"),
 )

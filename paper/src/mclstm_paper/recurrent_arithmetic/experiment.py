@@ -14,7 +14,7 @@ from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic.gate_matrices import weight_figures
 from mclstm_paper.recurrent_arithmetic.gate_reading import outdated, reading, worth_reading
 from mclstm_paper.recurrent_arithmetic.models import RECURRENT, RECURRENT_VARIANTS, recurrent_recipe
-from mclstm_paper.recurrent_arithmetic.page import BLOCKS, SUMMARY
+from mclstm_paper.recurrent_arithmetic.page import BLOCKS, HEADLINES, SUMMARY
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED
 from mclstm_paper.recurrent_arithmetic.switches import SHORT_SUBTRACTION, SWITCHES
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
@@ -87,5 +87,6 @@ EXPERIMENT = experiment(
     outdated=outdated,
     blocks=BLOCKS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from mclstm_paper.arithmetic.success_tables import paper_success, success_table
-from mclstm_paper.experiment import Block, Line, percent
+from mclstm_paper.experiment import Block, Headline, Line, percent
 from mclstm_paper.pages.sections import missing, read, variants_section
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED
 
-__all__ = ["BLOCKS", "SUMMARY"]
+__all__ = ["BLOCKS", "HEADLINES", "SUMMARY"]
 
 NAME = "recurrent-arithmetic"
 
@@ -56,4 +56,8 @@ SUMMARY = tuple(
     )
     for operation, rival in (("addition", "nau"), ("subtraction", "nau"), ("multiplication", "nmu"))
     for model in ("mclstm", "mclstm-tuned", rival)
+)
+HEADLINES = tuple(
+    Headline(f"recurrent {operation}: solved runs", operation, "mclstm", "success", percent, "published")
+    for operation in ("addition", "multiplication")
 )

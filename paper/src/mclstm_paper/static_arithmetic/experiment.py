@@ -11,7 +11,7 @@ from mclstm_paper.protocols import Protocol
 from mclstm_paper.results import Claim, Row
 from mclstm_paper.seeds.recipes import Recipe
 from mclstm_paper.static_arithmetic.models import STATIC, static_recipe
-from mclstm_paper.static_arithmetic.page import BLOCKS, SUMMARY, rejudge
+from mclstm_paper.static_arithmetic.page import BLOCKS, HEADLINES, SUMMARY, rejudge
 from mclstm_paper.static_arithmetic.printed import PRINTED
 from mclstm_paper.static_arithmetic.task import StaticArithmetic
 
@@ -64,5 +64,6 @@ EXPERIMENT = experiment(
     rejudge=rejudge,
     blocks=BLOCKS,
     summary=SUMMARY,
+    headlines=HEADLINES,
     switches=(INCLUSIVE_SUBSETS,),
 )

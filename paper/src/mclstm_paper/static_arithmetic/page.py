@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from mclstm_paper.arithmetic.success_tables import paper_success
-from mclstm_paper.experiment import Block, Line, percent
+from mclstm_paper.experiment import Block, Headline, Line, percent
 from mclstm_paper.protocols import Protocol, other_protocol
 from mclstm_paper.results import Row
 from mclstm_paper.static_arithmetic.printed import PRINTED
 
-__all__ = ["BLOCKS", "SUMMARY", "rejudge"]
+__all__ = ["BLOCKS", "HEADLINES", "SUMMARY", "rejudge"]
 
 
 def rejudge(rows: Sequence[Row], protocol: Protocol) -> list[Row]:
@@ -38,3 +38,4 @@ SUMMARY = tuple(
     )
     for operation in ("addition", "subtraction", "multiplication")
 )
+HEADLINES = (Headline("static multiplication: solved runs", "multiplication", "mcfc", "success", percent),)

@@ -18,7 +18,7 @@ from mclstm_paper.statistics import Interval, mean_interval
 from mclstm_paper.traffic.days import read_city
 from mclstm_paper.traffic.floors import FIT, FLOORS
 from mclstm_paper.traffic.models import HIDDEN, NETWORKS, Setting, clock_of, our_grid, papers_grid
-from mclstm_paper.traffic.page import BLOCKS, day_figure, score_tables
+from mclstm_paper.traffic.page import BLOCKS, HEADLINES, day_figure, score_tables
 from mclstm_paper.traffic.printed import PRINTED
 from mclstm_paper.traffic.switches import INTERVAL_OF_100, SWITCHES
 from mclstm_paper.traffic.task import READINGS
@@ -210,5 +210,6 @@ EXPERIMENT = Experiment(
         for model in (*NETWORKS, *FLOORS)
     },
     blocks=BLOCKS,
+    headlines=HEADLINES,
     switches=SWITCHES,
 )

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from mclstm.report.markdown import NOTHING, markdown
-from mclstm.report.style import COLOURS, OUTLETS, date_axis, plot_style
-from mclstm_paper.experiment import Block
+from mclstm.report.style import OUTLETS, date_axis, plot_style
+from mclstm_paper.experiment import Block, Headline, three_decimals
 from mclstm_paper.number_format import mean, updates
 from mclstm_paper.pages.sections import missing, read
 from mclstm_paper.protocols import PROTOCOLS
@@ -19,7 +19,7 @@ from mclstm_paper.traffic.days import Days
 from mclstm_paper.traffic.printed import CHOSEN, PRINTED
 from mclstm_paper.traffic.scoring import METRICS
 
-__all__ = ["BLOCKS", "choice_table", "day_figure", "score_table", "score_tables"]
+__all__ = ["BLOCKS", "HEADLINES", "choice_table", "day_figure", "score_table", "score_tables"]
 
 NAME = "traffic"
 
@@ -121,7 +121,7 @@ def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: st
         axes = figure.subplots(1, len(forecasts), sharey=True, squeeze=False)[0]
         for axis, (model, forecast) in zip(axes, forecasts.items(), strict=True):
             for at, outlet in enumerate(days.outlets):
-                colour = [*OUTLETS, COLOURS["inflow"], COLOURS["simulated"]][at % 6]
+                colour = OUTLETS[at % len(OUTLETS)]
                 axis.plot(times, days.y[:, number, at], color=colour, linewidth=0.8, label=outlet)
                 axis.plot(times, np.array(forecast["forecast"])[:, at], color=colour, linestyle="--")
             axis.set(title=model)
@@ -133,3 +133,12 @@ def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: st
 
 
 BLOCKS: dict[str, Block] = {"traffic-paper": papers_tables, "traffic-choices": choices}
+HEADLINES = (
+    Headline(
+        "flights that land, sparsely observed: RMSE",
+        "flights-sparse-step",
+        "mclstm-timeless",
+        "rmse",
+        three_decimals,
+    ),
+)
