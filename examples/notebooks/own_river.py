@@ -27,8 +27,8 @@ print(f"{river['flow'].sum() / river['precipitation'].sum():.0%} of the rain rea
 
 # %% [markdown]
 # Rain is the mass. Temperature steers the gates: it decides how much evaporates, and how long snow
-# stays. This training is short, so that the page builds in seconds; 300 updates and windows of 545
-# days do better (`mclstm demo`).
+# stays. This training is short, so that the page builds in seconds; `mclstm demo` trains on longer
+# windows and with more updates.
 
 # %%
 train, test = river[:"1984"], river["1985":"1987"]

@@ -70,6 +70,6 @@ from mclstm.report.cells import cell_states
 cell_states(simulation, str(simulation["site"].item()))
 
 # %% [markdown]
-# The rhythm of a store shows on its own scale: slow stores rise in winter and fall in summer,
-# fast ones follow the rain.  A cell need not mean what we read in it: two seeds divide the water
-# differently. Compare several before you conclude ([findings](../findings.md)).
+# Here one store fills every winter and is empty in summer; others rise for days after rain. A cell need
+# not mean what we read in it: train several seeds and compare before you conclude
+# ([findings](../findings.md)).
