@@ -40,7 +40,7 @@ from mclstm.from_config import start_with
 from mclstm.models import MODELS
 from mclstm.nn.arguments import one_of
 from mclstm.training.loop import fit as train
-from mclstm.training.loss import importance_of
+from mclstm.training.loss import Importance, importance_of
 from mclstm.training.progress import Show, showing
 
 __all__ = ["fit"]
@@ -120,15 +120,22 @@ def fit(
     else:
         where = cut_sequences(data, time, period, rhythm, observed=True).windows
     with showing(updates, model, quiet) as show:
-        _train(network, data, where, training, show)
+        counts = training.for_the_loss(roles.target, options.get("guided", ()))
+        _train(network, data, where, importance_of(data.y, **counts), training, show)
     filling = cut["warmup"] if rhythm is None else 0
     return Fitted(network, model, options, roles, scaling, reading, clock, filling, rhythm, seeds)
 
 
-def _train(network: nn.Module, data: Tensors, where: Windows, training: TrainingConfig, show: Show) -> None:
+def _train(
+    network: nn.Module,
+    data: Tensors,
+    where: Windows,
+    importance: Importance,
+    training: TrainingConfig,
+    show: Show,
+) -> None:
     """Train a network in a folder that is thrown away."""
     settings = training.for_the_loop() | {"checkpoint_every": training.updates}
-    importance = importance_of(data.y, **training.for_the_loss())
     try:
         with tempfile.TemporaryDirectory() as folder:
             (place := Path(folder)).joinpath("checkpoints").mkdir()

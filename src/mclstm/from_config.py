@@ -27,11 +27,11 @@ from mclstm.models.output import Sizes, scale_of
 from mclstm.series_from_config import inputs
 from mclstm.training.checkpoint import model_hash
 from mclstm.training.folder import RunFolder
+from mclstm.training.start import Start, read_start
 
 __all__ = [
-    "SavedRun", "build", "clip_negative", "clipped_targets", "open_run", "rhythm_of", "seen_in_training",
-    "start_with",
-    "warmup_of", "with_residence",
+    "SavedRun", "build", "clip_negative", "clipped_targets", "guided_of", "open_run", "rhythm_of",
+    "seen_in_training", "start_with", "training_start", "warmup_of", "with_residence",
 ]  # fmt: skip
 
 
@@ -74,6 +74,19 @@ def build(config: Config, moments: dict[str, Moment]) -> tuple[nn.Module, str]:
     except ValueError as error:
         raise ConfigError(f"model: {error}") from error
     return model, model_hash({"model": fingerprinted(config.model), "inputs": columns})
+
+
+def guided_of(config: Config) -> list[str]:
+    """The targets that are the content of a cell and no outflow."""
+    return list(getattr(config.model, "guided", {}))
+
+
+def training_start(config: Config) -> Start | None:
+    """The weights to begin with and their scaling, if the config names any."""
+    if config.training.start is None:
+        return None
+    columns = [name for names in inputs(config).values() for name in names]
+    return read_start(Path(config.training.start), config.training.seed, columns)
 
 
 def rhythm_of(config: Config) -> Rhythm | None:

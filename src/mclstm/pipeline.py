@@ -31,10 +31,12 @@ from mclstm.explain.water_balance import balance_table
 from mclstm.from_config import (
     build,
     clip_negative,
+    guided_of,
     open_run,
     rhythm_of,
     seen_in_training,
     set_threads,
+    training_start,
     warmup_of,
     with_residence,
 )
@@ -178,10 +180,13 @@ def _read(config: Config, series: xr.Dataset | None = None) -> tuple[Config, xr.
     # Before the training and not after it: a period that no site covers cannot be simulated.
     require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
     period = slice(*span(series, config.periods.train_pair, "train"))
-    scaling = moments(seen_in_training(config, series, impute=False).isel(time=period))
+    start = training_start(config)
+    seen = seen_in_training(config, series, impute=False).isel(time=period)
+    scaling = moments(seen) if start is None else start.moments
     if config.balances:
-        require_balance(series)
-        raise_or_warn(budget_findings(series_budgets(series), config.data.budget), "data.")
+        flows = series.drop_vars(guided_of(config))  # what a cell holds has not left
+        require_balance(flows)
+        raise_or_warn(budget_findings(series_budgets(flows), config.data.budget), "data.")
     return config, series, scaling
 
 
@@ -198,13 +203,15 @@ def _begin(folder: RunFolder, config: Config, series: xr.Dataset, scaling: dict[
 def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
     """Cut the training period into windows and train the run on them until its end."""
     training, folder = run.config.training, run.folder
+    _start(run)
     period = span(run.series, run.config.periods.train_pair, "train")
     seen = _seen_in_training(run)
     where = _windows(seen, period)
     _note_silent_sites(run, set(where.site.tolist()))
     total = planned_updates(len(where.site), training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {len(where.site)} windows")
-    importance = importance_of(seen.data.y[:, slice(*period)], **training.for_the_loss())
+    counts = training.for_the_loss(run.config.data.target, guided_of(run.config))
+    importance = importance_of(seen.data.y[:, slice(*period)], **counts)
     with display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
             run.model, seen.data, where, importance, folder.path,
@@ -214,6 +221,15 @@ def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
     best = "" if progress.best is None else f", best {progress.best:.4f}"
     folder.note(f"finished after {progress.update} updates{best}")
     return run
+
+
+def _start(run: Run) -> None:
+    """Give a run that has no checkpoint yet the weights it is to begin with, if the config names any."""
+    begun = (run.folder.checkpoints / "last.safetensors").is_file()
+    start = None if begun else training_start(run.config)
+    if start is not None:
+        load_weights(start.weights, run.model, run.model_hash)
+        run.folder.note(f"starting from {start.weights}")
 
 
 def _seen_in_training(run: Run) -> Run:

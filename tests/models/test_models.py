@@ -157,3 +157,21 @@ def test_heads_that_add_up_serve_one_target() -> None:
 def test_lstm_asks_for_moments() -> None:
     with pytest.raises(ValueError, match="give the moments"):
         MODELS["lstm"](SIZES, None, hidden_size=4)
+
+
+def test_an_lstm_is_punished_for_water_that_never_came() -> None:
+    """By the sums since the start, also across a state; without a weight there is no sum and no penalty."""
+    torch.manual_seed(0)
+    model = MODELS["lstm"](SIZES, SCALE, hidden_size=4, balance_penalty=2.0).eval()
+    x, a, static = torch.rand(9, 5, SIZES.mass), torch.randn(9, 5, SIZES.aux), torch.randn(5, SIZES.static)
+    whole = model(x, a, static)
+    inflow, outflow = x.sum(-1).cumsum(0), whole.y.sum(-1).cumsum(0)
+    excess = torch.relu(outflow - inflow) / (inflow + sum(SCALE.mass_std))
+    torch.testing.assert_close(whole.penalty, 2.0 * excess.square().mean())
+    first = model(x[:4], a[:4], static)
+    second = model(x[4:], a[4:], static, first.state)
+    torch.testing.assert_close(second.penalty, 2.0 * excess[4:].square().mean())
+    torch.testing.assert_close(second.state["totals"], whole.state["totals"])
+    plain = MODELS["lstm"](SIZES, SCALE, hidden_size=4)(x, a, static)
+    assert plain.penalty.item() == 0.0
+    assert set(plain.state) == {"hidden", "cells"}

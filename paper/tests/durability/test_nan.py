@@ -94,10 +94,10 @@ def test_a_score_that_is_undefined_is_never_the_best(tmp_path: Path) -> None:
     model = torch.nn.Linear(1, 1)
     keep = Recorder(tmp_path, Average(model, 0.0), torch.optim.Adam(model.parameters()), "")
     (tmp_path / "checkpoints").mkdir()
-    progress = keep.validated(Progress(), 0, float("nan"))
+    progress = keep.validated(Progress(), 0, float("nan"), peaks_from=0)
     assert (progress.best, progress.stale) == (None, 1)
     assert not keep.best.exists()
-    progress = keep.validated(progress, 1, 0.5)
+    progress = keep.validated(progress, 1, 0.5, peaks_from=0)
     assert (progress.best, progress.stale) == (0.5, 0)
     assert keep.best.exists()
 

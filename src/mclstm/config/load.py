@@ -159,7 +159,11 @@ def anchored(config: Config, folder: Path) -> Config:
     """The config with absolute paths; relative ones start from the folder of the config."""
     paths = config.data.model_dump(include={"path", "attributes"}, exclude_none=True)
     paths = {key: str((folder / path).resolve()) for key, path in paths.items()}
-    return config.model_copy(update={"data": config.data.model_copy(update=paths)})
+    update: dict[str, BaseModel] = {"data": config.data.model_copy(update=paths)}
+    if config.training.start is not None:
+        start = {"start": str((folder / config.training.start).resolve())}
+        update["training"] = config.training.model_copy(update=start)
+    return config.model_copy(update=update)
 
 
 def checked(kind: type[Section], raw: dict[str, Any], origins: dict[Place, str]) -> Section:

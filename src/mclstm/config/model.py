@@ -81,6 +81,9 @@ class ConservingConfig(BaseModel, **RULES):
     """Learn a factor for the mass of each step; breaks conservation of the measured mass and says so."""
     evapotranspiration: bool = False
     """Add evapotranspiration as a second outlet."""
+    guided: Annotated[dict[str, Annotated[int, Field(ge=0, le=4095)]], Field(max_length=100)] = {}
+    """Targets that are the content of a cell and no outflow, such as {swe: 1}: observations of a store tie
+    the cell to it. They stand last among the targets, and need head: sum."""
     backend: Annotated[str, Field(pattern=NAME, max_length=40)] = "auto"
     """The implementation of the recurrence."""
 
@@ -111,6 +114,12 @@ class ConservingConfig(BaseModel, **RULES):
             raise ValueError("has trash_budget and head_gate, which holds back any share. Drop one.")
         if self.learned_from != 1.0 and self.initial_state != "learned":
             raise ValueError("has learned_from, the start of initial_state: learned. Set it, or drop this.")
+        if self.guided and self.head != "sum":
+            raise ValueError("has guided, cells beside the outlet of head: sum. Set head: sum, or drop it.")
+        taken = [name for name, cell in self.guided.items() if cell >= self.hidden_size]
+        if taken or len(set(self.guided.values())) < len(self.guided):
+            last = self.hidden_size - 1
+            raise ValueError(f"guides cells that are not there, or one twice. Choose from 0 to {last}.")
         if self.evapotranspiration and self.head != "linear":
             raise ValueError("has evapotranspiration, which is an outlet of head: linear. Set head: linear.")
         return self
@@ -157,6 +166,9 @@ class LSTMConfig(BaseModel, **RULES):
     """The bias of the forget gate before training; positive keeps the memory."""
     dropout: Annotated[float, Field(ge=0, lt=1), EXPONENT] = 0.0
     """The share of hidden values that the head does not see in an update; 0 drops none."""
+    balance_penalty: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.0
+    """The weight in the loss of flow that never came in: the mean squared share by which the prediction,
+    summed from the start of a window, exceeds the mass. For targets in the unit of the mass."""
 
 
 ModelConfig = Annotated[MCLSTMConfig | HybridConfig | LSTMConfig, Field(discriminator="name")]

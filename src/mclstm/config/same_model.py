@@ -28,6 +28,8 @@ LATER: dict[str, Any] = {
     "learned_from": 1.0,
     "outlet": "gate",
     "head_gate": False,
+    "balance_penalty": 0.0,
+    "guided": {},
 }
 
 

@@ -1,5 +1,6 @@
 """The sections `training` and `evaluation`."""
 
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
@@ -29,7 +30,7 @@ Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
 
 BEFORE_THE_LOOP = {
     "optimiser", "threads", "scheme", "length", "warmup", "stride", "loss", "scored", "impute", "members",
-    "peak",
+    "peak", "start", "guide_weight",
 }  # fmt: skip
 
 
@@ -41,7 +42,7 @@ class PeakConfig(BaseModel, **RULES):
     weight: Annotated[float, Field(gt=0, le=100), EXPONENT] = 0.5
     """How much more such an error counts; 0.5 makes it one and a half times as large."""
     updates: Count = 300
-    """The number of updates, at the end of the training."""
+    """The number of updates, at the end of the training; only their weights can become the best ones."""
 
 
 class TrainingConfig(BaseModel, **RULES):
@@ -83,6 +84,8 @@ class TrainingConfig(BaseModel, **RULES):
     """The mean squared error, or the same divided by (σ + 0.1)² of each site, σ of its target."""
     peak: PeakConfig | None = None
     """The last updates weigh peaks that are simulated too low; null weighs all errors alike."""
+    guide_weight: Annotated[float, Field(ge=0, le=1e6), EXPONENT] = 0.1
+    """How much errors of `model.guided` targets count beside those of the others."""
     scored: Annotated[list[Slot], Field(max_length=1440), AfterValidator(without_doubles)] = []
     """The times of day that are scored in training and validation, such as "06:00" or "06:00-06:10"; targets
     at other times count as unknown there. Empty scores every time."""
@@ -101,6 +104,9 @@ class TrainingConfig(BaseModel, **RULES):
     members: Annotated[int, Field(ge=2, le=1000)] | None = None
     """Train so many models at once, with the seeds seed, seed + 1, ...; their mean is validated, evaluated
     and predicted. null trains one."""
+    start: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    """The folder of a run or of a packed model: train on from its weights, with its scaling. Of a packed
+    model the member with this seed begins. null starts from random weights."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads to compute with; fix it for bit-identical repeats. null leaves it to torch."""
 
@@ -114,6 +120,8 @@ class TrainingConfig(BaseModel, **RULES):
             )
         if self.scheme == "last" and not self.warmup_gradient:
             raise ValueError("has warmup_gradient: false, but no warm-up in the scheme last. Remove it.")
+        if self.start is not None and self.members is not None:
+            raise ValueError("has start, which is one model, and members. Train one run for each member.")
         if self.impute is not None and not self.scored:
             raise ValueError("has impute, which fills mass at times that are not scored. Add scored.")
         return self
@@ -123,10 +131,12 @@ class TrainingConfig(BaseModel, **RULES):
         updates = 0 if self.peak is None else self.peak.updates
         return self.model_dump(exclude=BEFORE_THE_LOOP) | {"peak_updates": updates}
 
-    def for_the_loss(self) -> dict[str, Any]:
-        """The keywords of the loss: its name, and what a peak is and counts."""
+    def for_the_loss(self, targets: Sequence[str], guided: Collection[str] = ()) -> dict[str, Any]:
+        """The keywords of the loss: its name, what a peak is and counts, and what each target counts."""
+        each = [self.guide_weight if name in guided else 1.0 for name in targets]
+        shares = {"shares": each} if guided else {}
         peak = {} if self.peak is None else {"quantile": self.peak.quantile, "extra": self.peak.weight}
-        return {"loss": self.loss, **peak}
+        return {"loss": self.loss, **shares, **peak}
 
 
 class EvaluationConfig(BaseModel, **RULES):

@@ -58,6 +58,8 @@ def outflow(model: nn.Module, y: Tensor, h: Tensor) -> Tensor:
 
     y: (T, B, outlets), h: (T, B, K)
     """
+    if isinstance(model.head, (SumHead, MCFCHead)):
+        y = y[..., : len(model.head.outlets)]  # guided cells stand behind
     if isinstance(model.head, SumHead):
         lost = [] if losses_of(model) is None else [h.sum(-1, keepdim=True) - y.sum(-1, keepdim=True)]
         return torch.cat([y, *lost], dim=-1)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.models.output import Moments, Output, Sizes, State
+from mclstm.nn.hydrology import balance_penalty as created_mass
 from mclstm.nn.hydrology import open_forget_gate
 from mclstm.nn.row_product import row_product
 
@@ -15,6 +16,7 @@ class LSTMModel(nn.Module):
 
     D drops a share of the hidden values in training. It uses torch's generator, whose state is part of a
     checkpoint: a resumed training drops the same values as one that was not interrupted.
+    With a `balance_penalty` the state also holds what came in and what was predicted since the start.
     x: (T, B, M) · a: (T, B, A) · static: (B, S) -> y: (T, B, targets)
 
     >>> moments = Moments([2.0], [3.0], [1.0], [2.0])
@@ -37,11 +39,13 @@ class LSTMModel(nn.Module):
         hidden_size: int,
         forget_bias: float = 3.0,
         dropout: float = 0.0,
+        balance_penalty: float = 0.0,
     ) -> None:
         super().__init__()
         if moments is None:
             raise ValueError("The LSTM scales its inputs; give the moments of the training period.")
         self.outlets = self.targets = tuple(sizes.targets)
+        self.balance_weight = balance_penalty
         self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
         self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(hidden_size, len(self.outlets))
@@ -62,4 +66,10 @@ class LSTMModel(nn.Module):
         hidden, (h_n, c_n) = self.lstm(seen, before)
         y = row_product(self.dropout(hidden), self.linear.weight, self.linear.bias)
         y = y * self.target_std + self.target_mean
-        return Output(y, {"hidden": h_n[0], "cells": c_n[0]}, x.new_zeros(()))
+        after = {"hidden": h_n[0], "cells": c_n[0]}
+        if not self.balance_weight:
+            return Output(y, after, x.new_zeros(()))
+        flows = torch.stack([x.sum(-1), y.sum(-1)], dim=-1).cumsum(0)  # (T, B, 2) since the first step
+        totals = flows if state is None else flows + state["totals"]
+        penalty = self.balance_weight * created_mass(totals[..., 0], totals[..., 1], self.mass_std.sum())
+        return Output(y, {**after, "totals": totals[-1]}, penalty)

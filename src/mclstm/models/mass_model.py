@@ -1,7 +1,7 @@
 """The mass-conserving model: parts in front of the layer, the layer, a head, and their penalties."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -38,7 +38,7 @@ class MassModel(nn.Module):
 
     Static inputs are auxiliaries that do not change, as in the paper: both parts in front see them, and the
     LSTM's output replaces all auxiliaries. In a hybrid the LSTM also reads the mass, scaled and as logarithm.
-    It only steers the gates: all mass goes through the MCLSTM.
+    It only steers the gates: all mass goes through the MCLSTM. Guided cells are targets, too.
     x: (T, B, M) mass, in its own unit · a: (T, B, A) and static: (B, S) standardised
     -> y: (T, B, outlets), outflow, storage and the mass that entered, see `Output`
 
@@ -61,8 +61,10 @@ class MassModel(nn.Module):
         cell_weight: float = 0.0,
         mass_moments: Moments | None = None,
         losses: str = LOSSES,
+        guided: Sequence[int] = (),
     ) -> None:
         super().__init__()
+        self.guided = list(guided)
         self.layer, self.head, self.memory, self.scaling = layer, head, memory, scaling
         self.targets, self.cell_weight, self.losses = targets, cell_weight, losses
         self.memory_sees_mass = mass_moments is not None
@@ -95,6 +97,7 @@ class MassModel(nn.Module):
             penalty = penalty + self.cell_weight * squared_cells(c)
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
+        y = torch.cat([y, c[1:][..., self.guided]], dim=-1) if self.guided else y
         return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
 
     def enter(
@@ -195,18 +198,36 @@ def assembled(
     evapotranspiration: bool = False,
     cell_penalty: float = 0.0,
     mask: Sequence[Sequence[bool]] | None = None,
+    guided: Mapping[str, int] | None = None,
     **options: Any,
 ) -> MassModel:
     """The parts put together: the outputs of a memory replace auxiliaries and statics."""
+    flows, cells = flows_and_cells(sizes.targets, guided or {})
     scaling = InputScaling(sizes.mass, sizes.aux + sizes.static) if input_scaling else None
     allowed = None if mask is None else torch.tensor(mask, dtype=torch.bool)
     aux, fixed = (sizes.aux, sizes.static) if memory is None else (memory.outputs, 0)
     layer = MCLSTM(sizes.mass, aux, hidden_size, static_size=fixed, mask=allowed, **options)
-    outlets = (*sizes.targets, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
+    outlets = (*flows, *([EVAPOTRANSPIRATION] if evapotranspiration else []))
     if trash_cell and losses in outlets:
         raise ConfigError(f"model.losses is {losses!r}, which is the name of a target. Choose another name.")
     last = make_head(head, hidden_size, outlets, losses if trash_cell else None, trash_budget, head_gate)
-    return MassModel(layer, last, tuple(sizes.targets), memory, scaling, cell_penalty, mass_moments, losses)
+    parts = memory, scaling, cell_penalty, mass_moments, losses, cells
+    return MassModel(layer, last, tuple(sizes.targets), *parts)
+
+
+def flows_and_cells(targets: Sequence[str], guided: Mapping[str, int]) -> tuple[list[str], list[int]]:
+    """The targets that are outflows, and the cells whose content the others are.
+
+    >>> flows_and_cells(["flow", "snow"], {"snow": 1})
+    (['flow'], [1])
+    """
+    flows = [name for name in targets if name not in guided]
+    if [*flows, *guided] != list(targets):
+        raise ConfigError(
+            f"model.guided names {', '.join(guided)}, which must stand last among the targets "
+            f"{', '.join(targets)}, in the same order. Change data.target."
+        )
+    return flows, list(guided.values())
 
 
 def start_of(residence: float) -> dict[str, float]:

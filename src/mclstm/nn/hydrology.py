@@ -7,8 +7,8 @@ from mclstm.nn.arguments import require_size
 from mclstm.nn.row_product import row_product
 
 __all__ = [
-    "AuxMemory", "InputScaling", "cell_penalty", "closure_penalty", "guide_penalty", "open_forget_gate",
-    "scaling_penalty",
+    "AuxMemory", "InputScaling", "balance_penalty", "cell_penalty", "closure_penalty", "guide_penalty",
+    "open_forget_gate", "scaling_penalty",
 ]  # fmt: skip
 
 
@@ -125,6 +125,19 @@ def scaling_penalty(factors: Tensor) -> Tensor:
     0.125
     """
     return (factors - 1.0).square().mean()
+
+
+def balance_penalty(inflow: Tensor, outflow: Tensor, scale: Tensor) -> Tensor:
+    """Mean of (max(0, O - I) / (I + s))², I and O summed since the start: more has left than ever came in.
+
+    What a mass-conserving layer cannot do, as a soft rule for models without stores.
+
+    inflow, outflow: (..., B) sums up to each step · scale: s > 0, keeps the first steps finite -> scalar
+
+    >>> balance_penalty(torch.tensor([3.0, 4.0]), torch.tensor([5.0, 1.0]), torch.tensor(1.0)).item()
+    0.125
+    """
+    return (torch.relu(outflow - inflow) / (inflow + scale)).square().mean()
 
 
 def guide_penalty(c: Tensor, observed: Tensor) -> Tensor:

@@ -111,7 +111,7 @@ def fit(
                 progress = recorder.note(progress, epoch=epoch, rate=rate, **record)
             if validate is not None and (done or (epoch_over and (epoch + 1) % validate_every == 0)):
                 with mean.in_place():
-                    progress = recorder.validated(progress, epoch, validate())
+                    progress = recorder.validated(progress, epoch, validate(), total - peak_updates)
             enough = early_stopping is not None and progress.stale >= early_stopping
             progress = progress._replace(finished=done or enough)
 

@@ -1,5 +1,6 @@
 """The squared error that training lowers: what an error counts at each site, and at a peak that is missed."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -28,10 +29,15 @@ def importance_of(
     loss: str,
     quantile: float | None = None,
     extra: float = 0.0,
+    shares: Sequence[float] | None = None,
 ) -> Importance:
-    """The weights of the loss "mse" or "nse", and the flow that peaks exceed, a quantile of a site."""
+    """The weights of the loss "mse" or "nse", and the flow that peaks exceed, a quantile of a site.
+
+    shares: what each target counts; None: all alike
+    """
     high = None if quantile is None else torch.nanquantile(y.double(), quantile, dim=1).to(y.dtype)
-    return Importance(site_weights(y, loss), high, extra)
+    weights = site_weights(y, loss)
+    return Importance(weights if shares is None else weights * weights.new_tensor(list(shares)), high, extra)
 
 
 def site_weights(y: Tensor, loss: str) -> Tensor:

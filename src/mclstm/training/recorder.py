@@ -68,12 +68,18 @@ class Recorder:
         size = journal.append(self.journal, {"update": progress.update, **record})
         return progress._replace(journal=size)
 
-    def validated(self, progress: Progress, epoch: int, score: float) -> Progress:
-        """Note a validation score, and save the weights if it is the best so far."""
+    def validated(self, progress: Progress, epoch: int, score: float, peaks_from: int) -> Progress:
+        """Note a validation score, and save the weights if it is the best so far.
+
+        peaks_from: after so many updates peaks count more, and scores of earlier weights do not compete.
+        """
+        rival = None if progress.best_update <= peaks_from < progress.update else progress.best
         # Nothing is greater than NaN: an undefined score must never become the best one.
-        better = math.isfinite(score) and (progress.best is None or score > progress.best)
-        best, stale = (score, 0) if better else (progress.best, progress.stale + 1)
-        progress = self.note(progress._replace(best=best, stale=stale), epoch=epoch, validation_nse=score)
+        better = math.isfinite(score) and (rival is None or score > rival)
+        progress = progress._replace(stale=progress.stale + 1)
+        if better:
+            progress = progress._replace(best=score, best_update=progress.update, stale=0)
+        progress = self.note(progress, epoch=epoch, validation_nse=score)
         if better:
             state.save_weights(self.best, self.model, progress, self.model_hash)
         return progress

@@ -19,6 +19,7 @@ class Progress(NamedTuple):
 
     update: int = 0
     best: float | None = None  # the best validation score so far
+    best_update: int = 0  # the update it belongs to
     stale: int = 0  # validations since then
     journal: int = 0  # bytes of the journal at this instant
     finished: bool = False
