@@ -6,7 +6,9 @@ import xarray as xr
 from scipy.optimize import minimize
 
 from mclstm.errors import DataError
+from mclstm.evaluation.ensemble import ensemble_mean, model_scores
 from mclstm.evaluation.ensemble_weights import convex_weights, site_weights_of_members
+from support.flows import flows
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -66,3 +68,35 @@ def test_every_site_has_its_own_weights() -> None:
     np.testing.assert_allclose(site_weights_of_members(members, 0.0), [[1, 0], [0, 1]], atol=1e-6)
     with pytest.raises(DataError, match="at least two members"):
         site_weights_of_members(members[:1])
+
+
+def test_a_weighted_mean_keeps_the_ledger_and_stands_beside_the_plain_one() -> None:
+    draw = np.random.default_rng(3)
+    members = []
+    for _ in range(3):
+        rain, share = draw.random((2, 5)), draw.random((2, 5))
+        stored = ((1 - share) * rain).cumsum(1)
+        values = {"simulated": share * rain, "entered": rain, "outflow": (share * rain)[..., None]}
+        parts = {name: (("site", "time", "outlet")[: v.ndim], v) for name, v in values.items()}
+        ledger = {
+            "storage": (("site", "time", "cell"), stored[..., None]),
+            "observed": (("site", "time"), rain),
+        }
+        members.append(xr.Dataset(parts | ledger))
+    weights = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
+    mean = ensemble_mean(members, weights)
+    by_hand = sum(member["simulated"].to_numpy() * weights[:, [at]] for at, member in enumerate(members))
+    np.testing.assert_allclose(mean["simulated"], by_hand, rtol=1e-15)
+    gone = mean["outflow"].sum(["time", "outlet"]) + mean["storage"].isel(time=-1, cell=0)
+    np.testing.assert_allclose(mean["entered"].sum("time"), gone, rtol=1e-14)
+    assert mean.attrs["simulated"] == "weighted mean of 3 members"
+    np.testing.assert_allclose(
+        ensemble_mean(members, np.full((2, 3), 1 / 3))["simulated"],
+        ensemble_mean(members)["simulated"],
+        rtol=1e-14,
+    )
+    names = [
+        one.name
+        for one in model_scores("mclstm", [flows(("01", "02"), seed=s) for s in (1, 2, 3)], True, weights)
+    ]
+    assert names == ["mclstm", "mclstm-ensemble", "mclstm-weighted-ensemble"]

@@ -31,6 +31,9 @@ def report(
     together: Annotated[
         list[str] | None, typer.Option(help="name=model,model: their members as one more ensemble; repeat")
     ] = None,
+    weights: Annotated[
+        str, typer.Option(help="a period: fit weights of members on it, one set per site, beside the mean")
+    ] = "",
     out: Annotated[
         Path, typer.Option(help="folder for the page, the text, the tables and the figures")
     ] = Path("report"),
@@ -53,7 +56,7 @@ def report(
     from mclstm.report.comparison.comparison_report import Others, compare, write
     from mclstm.training.journal import without_nan
 
-    others = Others(benchmarks, simulations, snow, data, together or (), prefix)
+    others = Others(benchmarks, simulations, snow, data, together or (), prefix, weights)
     places = {path: out / "packs" / f"{at}-{path.resolve().name}" for at, path in enumerate(packs)}
     for path, place in places.items():
         evaluate_model(path, Source(str(data)), place, split, figures=False)

@@ -54,7 +54,7 @@ column of a member shows the mean over members.
 ## Conservation certificate
 
 {certificate}
-
+{notes}
 ## Limits of use
 
 {start}
@@ -115,6 +115,7 @@ def card(about: Mapping[str, Any]) -> str:
         test_sites=test["sites"],
         by="sites and targets" if len(columns["target"]) > 1 else "sites",
         certificate=CERTIFICATE.format(table=markdown(_residuals(about))) if conserving else NO_CERTIFICATE,
+        notes="".join(f"\n## {safe(title)}\n\n{text}\n" for title, text in about.get("notes", {}).items()),
         start=_start(config),
         limit=LIMIT if conserving else "",
     )

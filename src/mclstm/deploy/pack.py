@@ -4,7 +4,7 @@ model.json describes the model completely, and says nothing about the machine th
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +15,12 @@ from mclstm.config.same_model import FREE, conserving, fingerprinted
 from mclstm.data.readers import UNITS
 from mclstm.deploy.card import card
 from mclstm.deploy.runs_to_pack import Member, read_members_to_pack
+from mclstm.deploy.site_weights import save_site_weights
 from mclstm.deploy.trained_model import FORMAT, MODEL, member_file
 from mclstm.errors import StorageError
 from mclstm.evaluation.comparison import COMPARED, ModelScores
 from mclstm.evaluation.ensemble import model_scores, read_members
+from mclstm.evaluation.ensemble_weights import site_weights_of_members
 from mclstm.evaluation.score_tables import read_table
 from mclstm.training.atomic import new_folder, write_text_atomic
 from mclstm.training.journal import without_nan
@@ -33,6 +35,9 @@ DATA_KEYS = ("mass", "aux", "static", "target", "day_of_year", "pet", "missing_m
 # Written only where set, so that older versions can read the other packs:
 NEW_DATA_KEYS = ("antecedent", "time_of_day", "time_of_week", "weekend", "vapour_pressure")
 NEW_TRAINING_KEYS = ("scored", "impute")  # likewise
+Notes = Mapping[str, str]
+WEIGHED = """At the {} sites of `weights.json` members count by weights that were fitted on the {} period; at
+all other sites they count alike. The scores above are those of the plain mean."""
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
 
 
@@ -44,19 +49,27 @@ class Packed(NamedTuple):
     size: int
 
 
-def pack(paths: Sequence[Path], out: Path, largest: int = LARGEST) -> Packed:
+def pack(
+    paths: Sequence[Path], out: Path, largest: int = LARGEST, *, weights: str = "", notes: Notes | None = None
+) -> Packed:
     """Pack runs that differ only in their seed; the folder `out` appears whole, or not at all.
 
-    largest: the most bytes it may have
+    largest: the most bytes it may have · weights: a period, on which weights of members are fitted for each
+    site · notes: further sections of the card, Markdown by title
     """
     members = read_members_to_pack(paths)
-    about = describe(members)
+    shares = site_shares(members, weights) if weights else None
+    weighed = {} if shares is None else {"Weights of members": WEIGHED.format(len(shares), weights)}
+    sections = dict(notes or {}) | weighed
+    about = describe(members) | ({"notes": sections} if sections else {})
     with new_folder(out) as folder:
         for member in members:
             path = folder / member_file(member.seed)
             save_weights(path, member.model, member.progress, member.run.model_hash)
         write_text_atomic(folder / MODEL, json.dumps(about, indent=1, allow_nan=False) + "\n")
         write_text_atomic(folder / CARD, card(about))
+        if shares is not None:
+            save_site_weights(folder, [Path(member_file(member.seed)).stem for member in members], shares)
         size = sum(file.stat().st_size for file in folder.iterdir())
         if size > largest:
             raise StorageError(
@@ -64,6 +77,13 @@ def pack(paths: Sequence[Path], out: Path, largest: int = LARGEST) -> Packed:
                 "a packed model may have. Pack fewer members, or a smaller model."
             )
     return Packed(out, [member.seed for member in members], size)
+
+
+def site_shares(members: Sequence[Member], period: str) -> dict[str, list[float]]:
+    """The weights of members by site, fitted on a period on which the runs were evaluated."""
+    flows = read_members(list(dict.fromkeys(member.run.folder.path for member in members)), period, each=True)
+    sites = [str(site) for site in flows[0]["site"].to_numpy()]
+    return dict(zip(sites, site_weights_of_members(flows).round(6).tolist(), strict=True))
 
 
 def describe(members: Sequence[Member]) -> dict[str, Any]:
@@ -89,6 +109,7 @@ def describe(members: Sequence[Member]) -> dict[str, Any]:
 
 def _config(config: Config) -> dict[str, Any]:
     free = {section: keys for section, keys in FREE.items() if section != "data"}
+    free["training"] = free["training"] | {"start"}  # a path of one machine
     raw = config.model_dump(exclude={**free, "evaluation": {"against"}})
     data = config.data.model_dump()
     new = {key: data[key] for key in NEW_DATA_KEYS if data[key]}

@@ -1,7 +1,8 @@
 """Prediction on new data: without observations, from a saved state if there is one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
 from mclstm.deploy.new_data import Dates, Source, column_names, read_new_data, steps_of
 from mclstm.deploy.saved_states import SavedStates, load_states, require_states, save_states, sites_of
+from mclstm.deploy.site_weights import read_site_weights
 from mclstm.deploy.trained_model import (
     TrainedModel,
     model_folders,
@@ -83,9 +85,9 @@ def predict_unsaved(
         require_states(path, list(models.values()))
     if len(models) == 1:
         (model,) = models.values()
-        return _predict_one(
-            model if member is None else only_member(model, member, path), source, state_in, dates
-        )
+        if member is not None:
+            return _predict_one(only_member(model, member, path), ensemble_mean, source, state_in, dates)
+        return _predict_one(model, partial(_mean, path, models), source, state_in, dates)
     if member is not None:
         raise ConfigError(f"{path} holds several models, whose members share seeds. Choose one of them.")
     require_one_ensemble(models)
@@ -97,10 +99,30 @@ def predict_unsaved(
         for one in _simulate_members(model, prepare(model, source, dates, names), None, {}, warmup, False)
     )
     count = sum(len(model.members) for model in models.values())
-    return Prediction(ensemble_mean(members), lambda _: require_states(path, list(models.values())), count)
+    return Prediction(
+        _mean(path, models, members), lambda _: require_states(path, list(models.values())), count
+    )
 
 
-def _predict_one(model: TrainedModel, source: Source, state_in: Path | None, dates: Dates) -> Prediction:
+def _mean(path: Path, models: Mapping[Path, TrainedModel], members: Iterator[xr.Dataset]) -> xr.Dataset:
+    """The mean of all members of the models in a folder, with the weights that it may hold for some sites."""
+    names = [
+        name if folder == path else f"{folder.name}/{name}"
+        for folder, model in models.items()
+        for name in model.members
+    ]
+    first = next(members)
+    weights = read_site_weights(path, names, [str(site) for site in first["site"].to_numpy()])
+    return ensemble_mean(chain([first], members), weights)
+
+
+def _predict_one(
+    model: TrainedModel,
+    mean: Callable[[Iterator[xr.Dataset]], xr.Dataset],
+    source: Source,
+    state_in: Path | None,
+    dates: Dates,
+) -> Prediction:
     prepared = prepare(model, source, dates)
     step = model.step or prepared.series.attrs["step"]  # a single row has no step
     sites = sites_of(prepared.series, prepared.data.covered)
@@ -108,7 +130,7 @@ def _predict_one(model: TrainedModel, source: Source, state_in: Path | None, dat
     after: dict[str, State] = {}
     alone = len(model.members) == 1
     members = _simulate_members(model, prepared, before, after, _warmup(model), alone)
-    predictions = ensemble_mean(members)
+    predictions = mean(members)
     last = [None] * len(sites) if before is None else before.dates
     last = [date if site.last is None else site.last for site, date in zip(sites, last, strict=True)]
     filled = _filled(prepared.data, before)

@@ -23,6 +23,7 @@ from mclstm.from_config import build, open_run
 from mclstm.models.members import Members
 from mclstm.series_from_config import inputs
 from mclstm.training.folder import RunFolder
+from mclstm.training.start import MODEL, member_file
 from mclstm.training.state import load_weights
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT = 1
-MODEL = "model.json"
 MOST_MEMBERS = 1000
 DAMAGED = "Copy the folder again, or pack the runs again with mclstm pack."
 
@@ -48,15 +48,6 @@ class TrainedModel:
     units: dict[str, str]  # of every column the model was trained on
     # lowest and highest value of every column in training; empty where an old run does not state them
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-
-def member_file(seed: int) -> str:
-    """The file of a member's weights.
-
-    >>> member_file(7)
-    'member-7.safetensors'
-    """
-    return f"member-{seed}.safetensors"
 
 
 def seed_of(member: str, model: TrainedModel) -> int:
@@ -110,7 +101,7 @@ def _same(one: nn.Module, other: nn.Module) -> bool:
 def _predicts(trained: TrainedModel) -> tuple[Any, ...]:
     """What models must have in common so that their simulations and ledgers can be averaged."""
     model, data = trained.config.model, trained.config.data
-    about = {"name", "head", "head_gate", "trash_cell", "evapotranspiration", "input_scaling"}
+    about = {"head", "head_gate", "trash_cell", "evapotranspiration", "input_scaling"}  # an LSTM has none
     outlets = model.model_dump(include=about)
     return tuple(data.target), [trained.units.get(name) for name in data.target], trained.step, outlets
 

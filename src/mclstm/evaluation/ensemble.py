@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 from torch import nn
 
 from mclstm.errors import DataError
@@ -25,6 +26,7 @@ __all__ = [
     "without_cells",
 ]
 
+Shares = NDArray[np.float64]  # weights of members, (site, members)
 BY_MEMBER = "by_member"  # begins the names of what each member of a run simulated
 LEDGER = ("entered", "outflow", "storage", "storage_before", "storage_left", "residual")
 
@@ -73,12 +75,13 @@ def require_alike(first: xr.Dataset, second: xr.Dataset, names: tuple[str, str])
         )
 
 
-def ensemble_mean(members: Iterable[xr.Dataset]) -> xr.Dataset:
+def ensemble_mean(members: Iterable[xr.Dataset], weights: Shares | None = None) -> xr.Dataset:
     """The mean of all simulations and ledgers; `simulated_low` and `simulated_high` are the extreme members.
 
     The ledger is linear: where every member's ledger closes, the mean closes. Cells of different members
     have nothing in common, so several members must give their total storage (`simulate(cells=False)`).
     A single member is returned unchanged.
+    weights: convex, (site, members), for a weighted mean; None weighs all members alike
 
     >>> days = {"site": ["A"], "time": [0, 1]}
     >>> low, high = (xr.Dataset({"simulated": (("site", "time"), [[v, v]])}, days) for v in (1.0, 3.0))
@@ -88,18 +91,21 @@ def ensemble_mean(members: Iterable[xr.Dataset]) -> xr.Dataset:
     remaining = iter(members)
     first = next(remaining)
     flows = [str(name) for name in first.data_vars if str(name).startswith("simulated")]
-    total = {name: first[name].to_numpy() for name in [*flows, *(key for key in LEDGER if key in first)]}
-    low, high = ({name: total[name] for name in flows} for _ in range(2))
+    means = [*flows, *(key for key in LEDGER if key in first)]
+    total = {name: _share(first, name, weights, 0) for name in means}
+    low, high = ({name: first[name].to_numpy() for name in flows} for _ in range(2))
     count = 1
     for member in remaining:
+        total = {name: value + _share(member, name, weights, count) for name, value in total.items()}
         count += 1
-        total = {name: value + member[name].to_numpy() for name, value in total.items()}
         low = {name: np.fmin(value, member[name].to_numpy()) for name, value in low.items()}
         high = {name: np.fmax(value, member[name].to_numpy()) for name, value in high.items()}
     if count == 1:
         return first
-    means = {name: first[name].copy(data=value / count) for name, value in total.items()}
-    result = first.assign(means).assign_attrs(members=count, simulated=f"mean of {count} members")
+    parts = count if weights is None else 1
+    of_all = {name: first[name].copy(data=value / parts) for name, value in total.items()}
+    word = "mean" if weights is None else "weighted mean"
+    result = first.assign(of_all).assign_attrs(members=count, simulated=f"{word} of {count} members")
     for word, ends in (("low", low), ("high", high)):
         for name, value in ends.items():
             about = {**first[name].attrs, "long_name": f"{word}est of {count} members"}
@@ -114,6 +120,14 @@ def without_cells(predictions: xr.Dataset) -> xr.Dataset:
     total = predictions["storage"].sum("cell", skipna=False, keep_attrs=True)
     total = total.expand_dims(cell=[0], axis=-1).assign_attrs(trash_cell=-1)
     return predictions.drop_dims("cell").assign(storage=total)
+
+
+def _share(member: xr.Dataset, name: str, weights: Shares | None, at: int) -> NDArray[np.float64]:
+    """What a member adds to the sum over members, with its own weight at each site if there are any."""
+    values: NDArray[np.float64] = member[name].to_numpy()
+    if weights is None:
+        return values
+    return values * weights[:, at].reshape(-1, *[1] * (values.ndim - 1))
 
 
 def simulate_all(
@@ -147,13 +161,21 @@ def with_members(mean: xr.Dataset, members: Sequence[xr.Dataset], seeds: Sequenc
     return result.assign_coords(member=list(seeds))
 
 
-def model_scores(name: str, members: Sequence[xr.Dataset], conserving: bool) -> list[ModelScores]:
-    """Scores of the single model, one frame per member, and of `<name>-ensemble` for several members."""
+def model_scores(
+    name: str, members: Sequence[xr.Dataset], conserving: bool, weights: Shares | None = None
+) -> list[ModelScores]:
+    """Scores of the single model, one frame per member, and of `<name>-ensemble` for several members.
+
+    weights: (site, members); `<name>-weighted-ensemble` then stands beside the plain mean
+    """
     single = _scores(name, members, conserving)
     if len(members) == 1:
         return [single]
     ensemble = _scores(f"{name}-ensemble", [ensemble_mean(members)], conserving)
-    return [single, replace(ensemble, members=len(members))]
+    if weights is None:
+        return [single, replace(ensemble, members=len(members))]
+    weighted = _scores(f"{name}-weighted-ensemble", [ensemble_mean(members, weights)], conserving)
+    return [single, *(replace(one, members=len(members)) for one in (ensemble, weighted))]
 
 
 def _scores(name: str, members: Sequence[xr.Dataset], conserving: bool) -> ModelScores:

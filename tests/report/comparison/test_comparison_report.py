@@ -16,7 +16,10 @@ from mclstm.cli.main import main
 from mclstm.config import check_config
 from mclstm.config.same_model import find_runs
 from mclstm.errors import ConfigError
+from mclstm.evaluation.ensemble import read_members
+from mclstm.evaluation.ensemble_weights import site_weights_of_members
 from mclstm.evaluation.metrics import METRICS, nse
+from mclstm.evaluation.prediction_dataset import as_netcdf
 from mclstm.report.comparison.comparison_report import Others, compare
 from mclstm.report.comparison.model_groups import grouped, joined
 from mclstm.report.comparison.snow_section import periods_of
@@ -112,6 +115,48 @@ def test_members_of_several_models_as_one_ensemble(made: Path) -> None:
     for option in ("all=lstm", "lstm=lstm,mclstm", "all=lstm,gru", "all"):
         with pytest.raises(ConfigError, match="does not join two models under a new name"):
             joined(groups, [option])
+
+
+def test_members_are_weighed_by_other_years(made: Path, tmp_path: Path) -> None:
+    runs = members(made, "mclstm")
+    for run in runs:
+        shutil.copytree(run, tmp_path / run.name)
+        pipeline.evaluate(tmp_path / run.name, "validation", figures=False)
+    comparison = compare([tmp_path], Others(weights="validation"), "test")
+    assert comparison.subjects == ["mclstm-weighted-ensemble"]
+    fitted = read_members(sorted(tmp_path.iterdir()), "validation")
+    weights = site_weights_of_members(fitted)
+    parts = [flows_of(run) for run in sorted(tmp_path.iterdir())]
+    scores = comparison.tables["scores"].set_index(["model", "site"])
+    for at, site in enumerate(SITES):
+        flow = sum(
+            w * part["simulated"].sel(site=site).to_numpy()
+            for w, part in zip(weights[at], parts, strict=True)
+        )
+        expected = nse(flow, parts[0]["observed"].sel(site=site).to_numpy())
+        assert scores.loc[("mclstm-weighted-ensemble", site), "nse"] == pytest.approx(expected, rel=1e-9)
+        assert ("mclstm-ensemble", site) in scores.index
+    with pytest.raises(ConfigError, match="--weights test is the period to compare"):
+        compare([tmp_path], Others(weights="test"), "test")
+
+
+def test_steps_without_flow_are_counted(made: Path, tmp_path: Path) -> None:
+    """FLV takes 1e-6 for them."""
+    for run in (*members(made, "mclstm"), *members(made, "lstm")):
+        shutil.copytree(run, tmp_path / run.name)
+    (dry,) = (tmp_path / run.name for run in members(made, "lstm"))
+    changed = flows_of(dry)
+    flow = changed["simulated"].to_numpy().clip(min=1e-3)
+    flow[0, :73] = 0.0
+    changed["simulated"] = changed["simulated"].copy(data=flow)
+    (dry / "evaluation/test/predictions.nc").write_bytes(as_netcdf(changed))
+    comparison = compare([tmp_path], Others(), "test")
+    (section,) = [section for section in comparison.sections if section.title == "Low flows"]
+    rows = {(row["model"], row["metric"]): row["value"] for row in section.rows}
+    assert rows["lstm", "zero-flow"] == pytest.approx(73 / 3652 / 3, abs=1e-6)
+    assert rows["lstm", "zero-flow-sites"] == 1
+    assert rows["lstm", "flv-with-zeros"] < rows["lstm", "flv-without-zeros"]
+    assert "| LSTM | 0.666 % | 1.0 |" in section.text
 
 
 def test_the_page_names_models_notes_and_figures(made: Path) -> None:

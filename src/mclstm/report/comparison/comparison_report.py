@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from mclstm.config.same_model import find_runs
 from mclstm.data.readers.land import read_land, series_of
-from mclstm.errors import DataError
+from mclstm.errors import ConfigError, DataError
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.evaluation.imported_simulations import score_simulations
 from mclstm.evaluation.outlets import targets
@@ -19,6 +19,7 @@ from mclstm.explain.water_balance import long_term
 from mclstm.report.comparison import Row, Section
 from mclstm.report.comparison.balance_section import balance_section, budyko_figure
 from mclstm.report.comparison.basin_figures import PET, attributes, basin_map, distributions
+from mclstm.report.comparison.low_flow_section import low_flow_section
 from mclstm.report.comparison.model_groups import Group, evaluated, grouped, groups_of, joined
 from mclstm.report.comparison.outlet_section import outlet_section
 from mclstm.report.comparison.score_section import label, score_section, significance_section
@@ -39,6 +40,7 @@ class Others(NamedTuple):
     data: Path | None = None
     together: Sequence[str] = ()  # "name=model,model": their members as one more ensemble
     prefix: str = ""  # of the names of runs, left out in the names of models
+    weights: str = ""  # the period on which weights of members are fitted; without it all count alike
 
 
 class Comparison(NamedTuple):
@@ -66,10 +68,12 @@ class Comparison(NamedTuple):
 
 def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Comparison:
     """Compare the models of some runs with each other and with what `others` names."""
+    if others.weights == split:
+        raise ConfigError(f"--weights {split} is the period to compare. Fit weights on another period.")
     runs, absent = evaluated(find_runs(paths), split)
     models = grouped(runs, others.prefix)
     mixtures = joined(models, others.together)
-    groups = groups_of(models, mixtures, split)
+    groups = groups_of(models, mixtures, split, others.weights)
     theirs, notes = other_models(others, groups[0].flows)
     # The same rival beside several models is one line: the first model's.
     rivals = {model.name: model for item in reversed(groups) for model in item.rivals}
@@ -79,6 +83,7 @@ def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Compa
     sections = [
         score_section(every, setting(groups[0].flows)),
         outlet_section(every),
+        low_flow_section(groups, setting(groups[0].flows)),
         significance_section(tests, subjects),
         balance_section(groups),
         distribution_section(every, names, groups[0].flows.sizes["site"]),

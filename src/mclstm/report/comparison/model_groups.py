@@ -3,16 +3,21 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from mclstm.config.field_types import NAME
 from mclstm.config.same_model import Run, conserving, difference, require_seeds, shared_by_members
-from mclstm.errors import CheckpointError, ConfigError
+from mclstm.errors import CheckpointError, ConfigError, DataError
 from mclstm.evaluation.comparison import ModelScores
 from mclstm.evaluation.ensemble import ensemble_mean, model_scores, read_members, require_alike
+from mclstm.evaluation.ensemble_weights import site_weights_of_members
+from mclstm.evaluation.outlets import targets, variable
 from mclstm.evaluation.rival_scores import read_rivals
 from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import mean_balance, water_balance
@@ -30,6 +35,7 @@ class Group(NamedTuple):
     flows: xr.Dataset  # of the ensemble, or of the only member
     balance: pd.DataFrame
     rivals: list[ModelScores]  # simple models beside the first member
+    zeros: pd.DataFrame  # the share of steps without simulated flow, by site and member
 
 
 def evaluated(runs: Sequence[Run], split: str) -> tuple[list[Run], list[str]]:
@@ -88,27 +94,51 @@ def joined(groups: Mapping[str, list[Run]], together: Sequence[str]) -> dict[str
     return mixtures
 
 
-def groups_of(models: Mapping[str, list[Run]], mixtures: Mapping[str, list[Run]], split: str) -> list[Group]:
+def groups_of(
+    models: Mapping[str, list[Run]], mixtures: Mapping[str, list[Run]], split: str, weighed_on: str = ""
+) -> list[Group]:
     """Every model and then every mixture of models, all of the same sites and days.
 
     The first is the subject of the comparison: a model that conserves mass, with the most members.
+    weighed_on: the period on which weights of members are fitted; without it all count alike
     """
-    groups = [group(name, members, split) for name, members in models.items()]
+    groups = [group(name, members, split, weighed_on) for name, members in models.items()]
     groups.sort(key=lambda item: (not item.scores[0].conserving, -len(item.runs)))
     for name, members in mixtures.items():
-        whole = group(name, members, split)
-        groups.append(whole._replace(scores=whole.scores[-1:]))  # several models have no single one
+        whole = group(name, members, split, weighed_on)
+        groups.append(whole._replace(scores=whole.scores[1:]))  # several models have no single one
     for other in groups[1:]:
         require_alike(groups[0].flows, other.flows, (groups[0].name, other.name))
     return groups
 
 
-def group(name: str, runs: list[Run], split: str) -> Group:
+def group(name: str, runs: list[Run], split: str, weighed_on: str = "") -> Group:
     """Read, score, average and balance the members of one model."""
-    members = read_members([run.path for run in runs], split)
+    paths = [run.path for run in runs]
+    members = read_members(paths, split)
+    weights = weights_from(paths, weighed_on, members[0]) if weighed_on and len(runs) > 1 else None
     books = [read_table(run.path / "evaluation" / split / "mass_balance.csv") for run in runs]
     balances = [water_balance(table, member) for table, member in zip(books, members, strict=True)]
-    scores = model_scores(name, members, all(conserving(run.config) for run in runs))
+    scores = model_scores(name, members, all(conserving(run.config) for run in runs), weights)
     beside = read_rivals(runs[0].path / "evaluation" / split / "rivals.nc", members[0])
     rivals = [model for rival, flows in beside.items() for model in model_scores(rival, [flows], False)]
-    return Group(name, runs, scores, ensemble_mean(members), mean_balance(balances), rivals)
+    mean, balance = ensemble_mean(members), mean_balance(balances)
+    return Group(name, runs, scores, mean, balance, rivals, zero_shares(members))
+
+
+def weights_from(runs: Sequence[Path], period: str, flows: xr.Dataset) -> NDArray[np.float64]:
+    """The weights of members at each site of `flows`, fitted on another period: (site, members)."""
+    if len(targets(flows)) > 1:
+        raise ConfigError("--weights knows one target, and the runs have several. Leave it out.")
+    members = read_members(runs, period)
+    if not np.array_equal(members[0]["site"].to_numpy(), flows["site"].to_numpy()):
+        raise DataError(f"{runs[0]} has other sites in the period {period}. Evaluate it on {period} again.")
+    return site_weights_of_members(members)
+
+
+def zero_shares(members: Sequence[xr.Dataset]) -> pd.DataFrame:
+    """By site and member, the share of simulated steps at or below zero; of the first target."""
+    name = variable("simulated", targets(members[0])[0])
+    flows = [member[name].to_numpy() for member in members]
+    shares = [(flow <= 0).sum(1) / np.isfinite(flow).sum(1).clip(min=1) for flow in flows]
+    return pd.DataFrame(np.stack(shares, axis=1), index=[str(site) for site in members[0]["site"].to_numpy()])

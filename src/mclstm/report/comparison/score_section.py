@@ -17,7 +17,7 @@ __all__ = [
 HEADS = {"nse": "NSE", "beta-nse": "β-NSE", "flv": "FLV", "fhv": "FHV", "kge": "KGE", "alpha-nse": "α-NSE"}
 DIGITS = {"flv": 1, "fhv": 1}
 MARKS = {True: "yes", False: "no", None: NOTHING}
-KINDS = {"mclstm": "MC-LSTM", "lstm": "LSTM"}
+KINDS = {"mclstm": "MC-LSTM", "lstm": "LSTM", "hybrid": "Hybrid"}
 # Models that other people published.
 OTHER_MODELS = {
     "lstm-kratzert2019-ensemble": "LSTM ensemble (Kratzert 2019)",
