@@ -80,7 +80,7 @@ class Experiment(NamedTuple):
     outdated: Callable[[str, Any, Sequence[Row]], bool] = lambda name, reading, rows: False
     # Fetches the data into a folder, or into the usual one.
     download: Callable[[Path | None], object] = lambda folder: None
-    file: str = ""  # the result file, where it is not <name>/<protocol>.json
+    file: str = ""  # the result file, where it is not <name>/<protocol>.json; may hold {protocol}
     shares_file: bool = False  # whether other commands add rows and claims to the file; those stay
     without_rate: tuple[str, ...] = ()  # models that have no learning rate to choose
     saves_each_job: bool = False  # whether rows are saved after each job

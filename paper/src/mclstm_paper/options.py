@@ -24,7 +24,8 @@ Profile = Literal["quick", "paper"]
 OPTIONAL = {
     "settings": "--operations", "epochs": "--epochs", "block": "--block", "rates": "--rates",
     "data": "--data", "download": "--download", "basins": "--basins", "scheme": "--scheme",
-    "cells": "--cells", "add": "--add", "reader": "--reader",
+    "cells": "--cells", "add": "--add", "reader": "--reader", "no_test": "--no-test",
+    "snow": "--snow",
 }  # fmt: skip
 
 
@@ -48,6 +49,8 @@ class Options(NamedTuple):
     cells: int | None = None
     add: bool = False  # do not run jobs again whose results are in the result files
     reader: str = "auto"  # of the data
+    no_test: bool = False  # leave the test years alone: score the validation years
+    snow: Path | None = None  # snow water equivalent by basin
 
 
 class Plan(NamedTuple):

@@ -20,6 +20,9 @@ EXPERIMENTS: dict[str, str] = {
     "hydrology": "mclstm_paper.hydrology.experiment",
     "hydrology-variants": "mclstm_paper.hydrology.variants",
     "hydrology-ablation": "mclstm_paper.hydrology.ablation",
+    "hydrology-unseen": "mclstm_paper.hydrology.unseen",
+    "hydrology-fine-tuning": "mclstm_paper.hydrology.fine_tuning",
+    "hydrology-guided": "mclstm_paper.hydrology.guided",
 }
 
 

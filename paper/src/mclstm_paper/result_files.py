@@ -20,7 +20,7 @@ Content = dict[str, Any]
 
 def result_file(task: Experiment, protocol: str, suffix: str = "") -> str:
     """The path of a result file inside the folder of results; the suffix is "-variants" for variants."""
-    path = Path(task.file or f"{task.name}/{protocol}.json")
+    path = Path(task.file.format(protocol=protocol) or f"{task.name}/{protocol}.json")
     return str(path.with_stem(path.stem + suffix))
 
 

@@ -25,7 +25,10 @@ from support.flows import flows
 from support.shared_data import shared
 
 SITES = tuple(f"{number:02}" for number in range(12))
-HYDROLOGY = ("hydrology", "hydrology-variants", "hydrology-ablation")
+HYDROLOGY = (
+    *("hydrology", "hydrology-variants", "hydrology-ablation"),
+    *("hydrology-unseen", "hydrology-fine-tuning", "hydrology-guided"),
+)
 
 
 def models() -> list[ModelScores]:
@@ -38,7 +41,7 @@ def models() -> list[ModelScores]:
 def test_rows_have_the_shape_of_result_files() -> None:
     rows = rows_of(models(), "447 basins", like_paper=True)
     row = next(row for row in rows if (row["model"], row["metric"]) == ("mclstm-ensemble", "nse"))
-    assert set(row) == {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values"}
+    assert set(row) == {"model", "setting", "metric", "n", "value", "low", "high", "paper", "values", "sites"}
     assert (row["n"], row["paper"], len(row["values"])) == (2, 0.744, 12)
     single = next(row for row in rows if (row["model"], row["metric"]) == ("mclstm", "fhv"))
     assert (single["n"], single["paper"], len(single["values"])) == (2, -13.9, 2)
@@ -103,7 +106,7 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
 
 def test_blocks_say_when_nothing_was_measured_and_show_what_was(tmp_path: Path) -> None:
     every = [block for name in HYDROLOGY for block in experiment(name).blocks.values()]
-    assert len(every) == 10
+    assert len(every) == 17
     assert all(block(tmp_path).startswith("Not measured yet") for block in every)
     assert BLOCKS["hydrology"](tmp_path) == NO_ROWS
     rows = rows_of(models(), "447 basins", like_paper=True)

@@ -121,8 +121,25 @@ def test_extra_models_change_what_they_say_and_nothing_else(name: str) -> None:
     assert {key: value for key, value in other.items() if value != usual[key]} == CHANGED[name]
 
 
+LIKE_HYBRID: dict[str, dict[str, Any]] = {
+    "hybrid-temperature": {"data.aux": ["tmax", "tmin"]},
+    "lstm-steered": {"model.name": "lstm", "model.hidden_size": 128, "model.dropout": 0.4},
+    "lstm-balance": {
+        "model.name": "lstm", "model.hidden_size": 128, "model.dropout": 0.4, "model.balance_penalty": 10.0,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIKE_HYBRID)
+def test_rivals_are_trained_exactly_as_the_hybrid(name: str) -> None:
+    ours, other = flat(made("hybrid")), flat(made(name))
+    changed = {key: value for key, value in other.items() if key in ours and value != ours[key]}
+    added = {key: value for key, value in other.items() if key not in ours and value and "forget" not in key}
+    assert changed | added == LIKE_HYBRID[name]
+
+
 def test_the_hybrid_has_the_data_of_the_others_and_a_training_of_its_own() -> None:
-    assert set(EXTRA) == {*CHANGED, "hybrid"}
+    assert set(EXTRA) == {*CHANGED, *LIKE_HYBRID, "hybrid"}
     ours, usual = made("hybrid"), made("mclstm")
     assert (ours.data, ours.periods, ours.evaluation) == (usual.data, usual.periods, usual.evaluation)
     assert ours.model == HybridConfig(name="hybrid")
@@ -154,7 +171,7 @@ def test_members_grow_together_and_other_schemes_have_folders_of_their_own() -> 
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "hydrology"]) == 2
     assert "need --data" in capsys.readouterr().err
-    words = ["experiment", "hydrology-ablation", "--data", str(tmp_path)]
+    words = ["experiment", "hydrology-variants", "--data", str(tmp_path)]
     assert main([*words, "--protocol", "published"]) == 2
     assert "no published code to follow" in capsys.readouterr().err
     assert main([*words, "--basins", str(tmp_path / "none.txt")]) == 2

@@ -112,7 +112,7 @@ def test_the_ablation_runs_and_says_what_is_missing(
     shown = capsys.readouterr().out
     assert "| MC-LSTM - redis." in shown
     assert "1 basins, each trained alone; 2 repetitions; 3 cells, 2 updates of 16 windows." in shown
-    content = json.loads((tmp_path / "results/hydrology/ablation.json").read_text())
+    content = json.loads((tmp_path / "results/hydrology/ablation-stated.json").read_text())
     rows = {(row["model"], row["metric"]): row for row in content["rows"]}
     for name in ablation.CONFIGURATIONS:
         error = rows[name, "mass-error"]
@@ -127,6 +127,16 @@ def test_the_ablation_runs_and_says_what_is_missing(
         "1 basins, medians of 2",
         "2 pairs of basin and seed",
     }
+
+
+def test_the_published_ablation_starts_with_open_outlets_and_nothing_else_differs() -> None:
+    for name in ablation.CONFIGURATIONS:
+        stated, published = (
+            ablation.config_of(name, "01022500", OPTIONS._replace(protocol=protocol), 0)
+            for protocol in ("stated", "published")
+        )
+        assert (stated["model"].pop("output_bias"), published["model"].pop("output_bias")) == (-3.0, 3.0)
+        assert stated == published
 
 
 def result(nse: float, error: float = 0.0) -> dict[str, Any]:

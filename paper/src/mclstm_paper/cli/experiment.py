@@ -48,6 +48,10 @@ def experiment(
         Literal["sequence", "last"] | None, typer.Option(help="windows scored whole, or their last day")
     ] = None,
     cells: Annotated[int | None, typer.Option(help="hidden size, instead of the profile's", min=2)] = None,
+    no_test: Annotated[
+        bool, typer.Option("--no-test", help="score the validation years, and leave the test years alone")
+    ] = False,
+    snow: Annotated[Path | None, typer.Option(help="output of Snow-17, for hydrology-guided")] = None,
     block: Annotated[
         int, typer.Option(help="seeds per job; finished jobs are found by the same number", min=1)
     ] = 100,
@@ -90,6 +94,8 @@ def experiment(
         cells=cells,
         add=add,
         reader=reader,
+        no_test=no_test,
+        snow=snow,
     )
     silent = quiet or as_json
     if download:

@@ -1,6 +1,7 @@
 """Rain to runoff: every member of an MC-LSTM or an LSTM is a job; ensembles average their simulations."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mclstm.config import load_config
 from mclstm.config.same_model import conserving
@@ -8,9 +9,10 @@ from mclstm.evaluation.comparison import COMPARED
 from mclstm.evaluation.ensemble import model_scores, read_members
 from mclstm.jobs.job import Job, Result
 from mclstm_paper.experiment import Experiment
-from mclstm_paper.hydrology.models import EXTRA, MODELS, PREFIX, SCALES, config_of, scheme_of
+from mclstm_paper.hydrology.models import EXTRA, MODELS, PREFIX, SCALES, config_of, scheme_of, split_of
 from mclstm_paper.hydrology.page import BLOCKS, HEADLINES, SUMMARY, comparison_table
 from mclstm_paper.hydrology.printed import in_papers_setting
+from mclstm_paper.hydrology.recipe_page import RECIPE_BLOCKS
 from mclstm_paper.hydrology.record import rows_of, with_costs
 from mclstm_paper.hydrology.switches import SWITCHES
 from mclstm_paper.hydrology.training import RUN
@@ -29,10 +31,16 @@ def jobs(plan: Plan) -> list[Job]:
     members = range(options.first_seed, options.first_seed + count)
     models = chosen_models(NAME, tuple(MODELS), tuple(EXTRA), options)
     return [
-        Job(job_name(model, member, options), RUN, {"config": config_of(model, options, member)}, goal=1)
+        Job(job_name(model, member, options), RUN, parameters(model, member, options), goal=1)
         for member in members
         for model in models
     ]
+
+
+def parameters(model: str, member: int, options: Options) -> dict[str, Any]:
+    """What a job is: its config; and the period it scores, where that is not the test period."""
+    split = {"split": split_of(options)} if options.no_test else {}
+    return {"config": config_of(model, options, member), **split}
 
 
 def job_name(model: str, member: int, options: Options) -> str:
@@ -57,7 +65,7 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
         runs = [plan.jobs_dir / job.name for job in finished]
         if not runs:
             continue
-        flows = read_members(runs)
+        flows = read_members(runs, split_of(options))
         scores = model_scores(model, flows, conserving(load_config(runs[0] / "config.yaml")))
         scored = rows_of(scores, setting(flows[0].sizes["site"], options), in_papers_setting(flows[0]))
         seeds = {"seeds": [job.parameters["config"]["training"]["seed"] for job in finished]}
@@ -70,13 +78,16 @@ def of_model(job: Job, model: str) -> bool:
 
 
 def setting(basins: int, options: Options) -> str:
-    """How many basins; and the scheme, where it is not the one of the protocol.
+    """How many basins; the scheme, where it is not the protocol's; the period, where it is not the test's.
 
     >>> setting(447, Options()), setting(1, Options(scheme="last"))
     ('447 basins', '1 basins, scheme last')
+    >>> setting(447, Options(no_test=True))
+    '447 basins, validation'
     """
     own = scheme_of(options) == scheme_of(options._replace(scheme=None))
-    return f"{basins} basins" + ("" if own else f", scheme {scheme_of(options)}")
+    scheme = "" if own else f", scheme {scheme_of(options)}"
+    return f"{basins} basins{scheme}" + (f", {split_of(options)}" if options.no_test else "")
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -101,10 +112,10 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     rows=rows,
     table=table,
-    accepts=("data", "basins", "scheme", "cells"),
+    accepts=("data", "basins", "scheme", "cells", "no_test"),
     shares_file=True,
     saves_each_job=True,
-    blocks=BLOCKS,
+    blocks={**BLOCKS, **RECIPE_BLOCKS},
     summary=SUMMARY,
     headlines=HEADLINES,
     switches=SWITCHES,

@@ -23,10 +23,12 @@ __all__ = [
     "PERIODS",
     "PREFIX",
     "Scale",
+    "basins_of",
     "config_of",
     "data_of",
     "require_stated",
     "scheme_of",
+    "split_of",
     "training_of",
 ]
 
@@ -78,6 +80,7 @@ class Scale(NamedTuple):
 
 
 HYBRID = Scale({"hybrid": 16}, 64, 5000, 10, 6, 100)
+RIVAL = HYBRID._replace(cells={"lstm": 128})
 SCALES = {
     "paper": Scale({"mclstm": 64, "lstm": 128}, 256, 1500, 10, 12, 20),
     "quick": Scale({"mclstm": 16, "lstm": 32, "hybrid": 16}, 64, 200, 2, 1000, 100),
@@ -133,6 +136,11 @@ EXTRA: dict[str, Extra] = {
     ),
     # An LSTM that reads everything steers the gates of 16 cells.
     "hybrid": Extra("hybrid", STEERED, HYBRID),
+    # The same without radiation and vapour pressure, which few archives have.
+    "hybrid-temperature": Extra("hybrid", STEERED, HYBRID, data={"aux": ["tmax", "tmin"]}),
+    # Rivals trained exactly as the hybrid: an LSTM, and one that is told not to create water.
+    "lstm-steered": Extra("lstm", STEERED, RIVAL, model={"dropout": 0.4}),
+    "lstm-balance": Extra("lstm", STEERED, RIVAL, model={"dropout": 0.4, "balance_penalty": 10.0}),
 }
 
 
@@ -141,6 +149,11 @@ def scheme_of(options: Options) -> Scheme:
     if options.scheme is not None:
         return options.scheme
     return "last" if LAST_DAY_SCORED.on(options.protocol) else "sequence"
+
+
+def split_of(options: Options) -> str:
+    """The period to score: the test years, unless they are to be left alone."""
+    return "validation" if options.no_test else "test"
 
 
 def require_stated(experiment: str, options: Options) -> None:
@@ -162,15 +175,21 @@ def config_of(name: str, options: Options, member: int) -> dict[str, Any]:
         model["output_bias"] = 3.0
     left_out = {"p_seasonality"} if ATTRIBUTES_26.on(protocol) else set()
     static = [attribute for attribute in ATTRIBUTES if attribute not in left_out]
-    sites = options.basins if options.basins is not None else THIRTY if options.profile == "quick" else ()
     return {
         "name": PREFIX + name,
-        "data": data_of(options, sites, static) | dict(extra.data),
+        "data": data_of(options, basins_of(options), static) | dict(extra.data),
         "periods": PERIODS,
         "model": model,
         "training": training_of(options, scale) | extra.training | {"seed": member},
         "evaluation": {"restart": 1 if scheme_of(options) == "last" else None},
     }
+
+
+def basins_of(options: Options) -> tuple[str, ...]:
+    """The basins a user names, else thirty for a quick look; none stands for all in the data."""
+    if options.basins is not None:
+        return options.basins
+    return THIRTY if options.profile == "quick" else ()
 
 
 def data_of(options: Options, sites: Sequence[str], static: Sequence[str]) -> dict[str, Any]:

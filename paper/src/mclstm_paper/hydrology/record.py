@@ -20,6 +20,7 @@ from mclstm.evaluation.comparison import COMPARED, ModelScores
 from mclstm.jobs.job import alone
 from mclstm.report.comparison.balance_section import closures
 from mclstm.report.comparison.comparison_report import Comparison, Others, compare, write
+from mclstm.report.comparison.low_flow_section import LOW_FLOW_METRICS
 from mclstm.report.comparison.score_section import member_rows, outcomes_of, score_rows
 from mclstm.report.comparison.season_section import SEASON_METRICS
 from mclstm.training.atomic import make_folder, write_text_atomic
@@ -56,10 +57,11 @@ def recorded(comparison: Comparison) -> tuple[list[Row], list[Claim]]:
     scores += rows_of(comparison.others, setting, like_paper, keep_sites=False)
     scores += paper_rows(setting, scores) if like_paper else []
     seasons = [row | {"paper": None} for row in comparison.rows if row["metric"] in SEASON_METRICS]
+    low_flows = [row | {"paper": None} for row in comparison.rows if row["metric"] in LOW_FLOW_METRICS]
     snow = snow_rows(comparison.tables["snow"]) if "snow" in comparison.tables else []
     tested = comparison.subjects if len(comparison.tests) else []
     claims = [one for subject in tested for one in claims_of(comparison.tests, subject)]
-    return scores + seasons + snow, claims + [
+    return scores + low_flows + seasons + snow, claims + [
         claim(c.claim, c.evidence, None, c.holds) for c in closures(comparison.groups)
     ]
 
@@ -72,12 +74,19 @@ def rows_of(
     `keep_sites` keeps the scores of single sites, which is not ours to do with other people's files.
     """
     several = {model.name for model in models if len(model.frames) > 1}
+    sites = {model.name: gauges(model) for model in models if model.name not in several and keep_sites}
     return [
         row
         | {"paper": printed_value(row["model"], row["metric"]) if like_paper else None}
         | ({} if keep_sites or row["model"] in several else {"values": []})
+        | ({"sites": sites[row["model"]]} if row["metric"] == "nse" and row["model"] in sites else {})
         for row in score_rows(models, setting)
     ]
+
+
+def gauges(model: ModelScores) -> list[str]:
+    """The sites of the values of an ensemble's rows, in their order; its row of NSE alone names them."""
+    return [str(site) for site in model.frames[0].sort_index().index]
 
 
 def with_costs(rows: Sequence[Row], runs: Sequence[Path]) -> list[Row]:
@@ -206,13 +215,13 @@ def main(words: Sequence[str] | None = None) -> None:
     for name in ("benchmarks", "simulations", "snow", "data"):
         parser.add_argument(f"--{name}", type=Path, help=f"as --{name} of mclstm report")
     parser.add_argument("--together", action="append", default=[], help="name=model,model; repeat")
+    parser.add_argument("--weights", default="", help="as --weights of mclstm report")
     parser.add_argument("--out", type=Path, help="folder for the page, the tables and the figures too")
     parser.add_argument("--split", default="test", help="the period to compare")
     parser.add_argument("--results", required=True, type=Path, help="result file (JSON)")
     options = parser.parse_args(words)
-    others = Others(
-        options.benchmarks, options.simulations, options.snow, options.data, options.together, PREFIX
-    )
+    places = {name: getattr(options, name) for name in ("benchmarks", "simulations", "snow", "data")}
+    others = Others(**places, together=options.together, prefix=PREFIX, weights=options.weights)
     try:
         comparison = compare(options.runs, others, options.split)
         rows, claims = recorded(comparison)

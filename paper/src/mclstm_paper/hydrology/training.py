@@ -1,4 +1,4 @@
-"""One job is one run of the pipeline in the job's folder: trained, then scored once on the test period."""
+"""One job is one run of the pipeline in the job's folder: trained, then scored once on one period."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,33 +21,44 @@ from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
 from mclstm.training.state import read_progress
 
-__all__ = ["RUN", "learn", "mass_errors"]
+__all__ = ["RUN", "learn", "mass_errors", "train_here"]
 
 
 def learn(
-    folder: Path, monitor: JobMonitor, goal: int, config: dict[str, Any], may_fail: bool = False
+    folder: Path,
+    monitor: JobMonitor,
+    goal: int,
+    config: dict[str, Any],
+    may_fail: bool = False,
+    split: str = "test",
 ) -> Result:
     """Train and score one run; `goal` is 1, a whole run. A run that is already there is continued.
 
     may_fail: a training that goes to NaN is a result, too, as in the paper's ablation.
+    split: the period to score
     """
-    # The run keeps the number of threads of this process, so that it repeats bit by bit.
-    section = {**config["training"], "threads": torch.get_num_threads()}
-    wanted = check_config({**config, "training": section})
     run = RunFolder(folder)
-    require_same(run, wanted)
-    trained: pipeline.Run | Path = folder
     try:
-        if not finished(run):
-            trained = pipeline.train_or_resume(folder, wanted, job_progress(monitor), monitor.stopped)
+        trained = train_here(run, monitor, config)
     except TrainingError as error:
         if not may_fail:
             raise
         run.note(f"given up: {error}")
         return {"failed": str(error)}
-    if not run.is_scored("test"):
-        pipeline.evaluate(trained, "test", figures=False)
-    return outcome(run)
+    if not run.is_scored(split):
+        pipeline.evaluate(trained, split, figures=False)
+    return outcome(run, split)
+
+
+def train_here(run: RunFolder, monitor: JobMonitor, config: dict[str, Any]) -> pipeline.Run | Path:
+    """Train the run in a folder to its end, or find it finished: its path then stands for it."""
+    # The run keeps the number of threads of this process, so that it repeats bit by bit.
+    section = {**config["training"], "threads": torch.get_num_threads()}
+    wanted = check_config({**config, "training": section})
+    require_same(run, wanted)
+    if finished(run):
+        return run.path
+    return pipeline.train_or_resume(run.path, wanted, job_progress(monitor), monitor.stopped)
 
 
 def require_same(run: RunFolder, wanted: Config) -> None:
@@ -80,9 +91,9 @@ def job_progress(monitor: JobMonitor) -> Callable[[int, str], Any]:
     return showing
 
 
-def outcome(run: RunFolder) -> Result:
+def outcome(run: RunFolder, split: str) -> Result:
     """What the run's files say: validation score, scores by site, error of the mass balance by site."""
-    config, files = load_config(run.config), run.evaluation("test")
+    config, files = load_config(run.config), run.evaluation(split)
     scores, balance = (read_table(files / name) for name in ("metrics.csv", "mass_balance.csv"))
     weights = run.weights()
     progress = read_progress(weights)

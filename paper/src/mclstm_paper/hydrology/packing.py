@@ -1,0 +1,123 @@
+"""An ensemble of a recipe as weights to give away, with what its card must say beyond its own scores.
+
+    python -m mclstm_paper.hydrology.packing RUN... --ensemble conserving --out weights/camels-us
+
+Every model of the ensemble becomes a packed model in a folder of its own; all together predict as one, with
+the frozen weights at the basins of the recipe. Cards name scores at basins never seen and by region.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mclstm.config.same_model import Run
+from mclstm.deploy.pack import pack
+from mclstm.deploy.site_weights import save_site_weights
+from mclstm.deploy.trained_model import member_file
+from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
+from mclstm.report.markdown import markdown
+from mclstm.training.atomic import new_folder
+from mclstm_paper.hydrology.final_scores import members_of
+from mclstm_paper.hydrology.folds import regions_of
+from mclstm_paper.hydrology.models import PREFIX
+from mclstm_paper.hydrology.page import comparison_table
+from mclstm_paper.hydrology.recipe import digest
+from mclstm_paper.results import Row, committed_results, read_results
+
+__all__ = ["main", "pack_ensemble", "region_table"]
+
+LARGEST = 25_000_000  # bytes of all models together
+UNSEEN = """Each basin was simulated by models that were trained on four fifths of the others. Expect such
+scores at sites of your own.
+
+{}"""
+REGIONS = """The ensemble in the test years, by hydrological unit of the United States (the first two digits
+of its code).
+
+{}"""
+
+
+def pack_ensemble(
+    name: str, recipe: Mapping[str, Any], runs: Sequence[Run], notes: Mapping[str, str], out: Path
+) -> None:
+    """Pack the members of an ensemble model by model, and write its weights; the folder appears whole."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.config.name.removeprefix(PREFIX), []).append(run)
+    with new_folder(out) as folder:
+        for model, members in groups.items():
+            pack([run.path for run in members], folder / model, LARGEST, notes=notes)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        if size > LARGEST:
+            raise StorageError(
+                f"{name} takes {size / 1e6:.1f} MB of at most {LARGEST / 1e6:g}. Leave out members."
+            )
+        if "weights" in recipe:
+            names = {digest(run.path): member_name(run) for run in runs}
+            save_site_weights(folder, [names[one] for one in recipe["members"]], recipe["weights"])
+
+
+def member_name(run: Run) -> str:
+    """How `mclstm predict` calls a member of several packed models."""
+    return f"{run.config.name.removeprefix(PREFIX)}/{Path(member_file(run.config.training.seed)).stem}"
+
+
+def region_table(row: Row, regions: Mapping[str, str]) -> str:
+    """Number of basins and median score of each region.
+
+    >>> row = {"sites": ["a", "b"], "values": [0.5, 0.7]}
+    >>> print(region_table(row, {"a": "01", "b": "01"}).splitlines()[-1])
+    | 01     |      2 |      0.600 |
+    """
+    frame = pd.DataFrame({"NSE": row["values"]}, index=row["sites"], dtype=np.float64)
+    groups = frame.groupby(lambda site: regions[site])["NSE"]
+    lines = [{"region": name, "basins": len(part), "median NSE": part.median()} for name, part in groups]
+    return markdown(pd.DataFrame(lines))
+
+
+def notes_of(ensemble: str, results: Path, data: Path | None) -> dict[str, str]:
+    """What result files say of an ensemble elsewhere than on its own card."""
+    notes: dict[str, str] = {}
+    unseen = read_results(results / "unseen.json")
+    if unseen is not None:
+        rows = [row for row in unseen["rows"] if not row["setting"].endswith("validation")]
+        parts = dict.fromkeys(row["setting"] for row in rows)
+        tables = [f"{one}:\n\n{comparison_table([r for r in rows if r['setting'] == one])}" for one in parts]
+        notes |= {"Basins never seen": UNSEEN.format("\n\n".join(tables))} if tables else {}
+    for row in (read_results(results / "stated.json") or {"rows": []})["rows"]:
+        if (row["model"], row["metric"]) == (f"{ensemble}-ensemble", "nse") and row.get("sites") and data:
+            table = region_table(row, regions_of(data, row["sites"]))
+            notes["Regions"] = REGIONS.format(table)
+    return notes
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Pack an ensemble of a recipe."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--ensemble", required=True, help="a name in the recipe")
+    parser.add_argument("--recipe", type=Path, default=Path("results/hydrology/recipe.json"))
+    parser.add_argument("--data", type=Path, help="folder of CAMELS-US, for scores by region")
+    parser.add_argument("--out", required=True, type=Path, help="folder to create")
+    options = parser.parse_args(words)
+    try:
+        recipe = committed_results(options.recipe)["recipe"]
+        if options.ensemble not in recipe:
+            known = ", ".join(recipe)
+            raise ConfigError(f"{options.recipe} has no {options.ensemble!r}. Choose from {known}.")
+        mine = {options.ensemble: recipe[options.ensemble]}
+        runs = members_of(mine, options.runs)[options.ensemble]
+        notes = notes_of(options.ensemble, options.recipe.parent, options.data)
+        pack_ensemble(options.ensemble, mine[options.ensemble], runs, notes, options.out)
+    except (CheckpointError, ConfigError, DataError, StorageError) as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""The test years stay unseen until a recipe is committed; then it scores them, and each look counts."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from mclstm.cli.main import main
+from mclstm.evaluation.metrics import nse
+from mclstm_paper.hydrology import final_scores, recipe
+
+BASINS = ("01022500", "11141280")
+MEMBERS = ("hybrid-0", "hybrid-1", "mclstm-0", "mclstm-1")
+GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@e.e", "-c", "commit.gpgsign=false"]
+
+
+@pytest.fixture(scope="module")
+def words(camels: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The experiment as a user runs it, small, on two basins; models and --out are left to the caller."""
+    basins = tmp_path_factory.mktemp("basins") / "two.txt"
+    basins.write_text("\n".join(BASINS) + "\n")
+    sizes = ["--members", "2", "--updates", "2", "--cells", "3", "--quiet"]
+    return ["experiment", "hydrology", "--data", str(camels), "--basins", str(basins), *sizes]
+
+
+@pytest.fixture(scope="module")
+def jobs(words: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two hybrids and two MC-LSTMs that have not seen the test years."""
+    return trained(words, "hybrid,mclstm", tmp_path_factory.mktemp("validation"))
+
+
+def trained(words: list[str], models: str, out: Path) -> Path:
+    words = [*words, "--models", models, "--no-test", "--out", str(out)]
+    assert main(words) == 0
+    return out / "hydrology" / "quick-stated" / "jobs"
+
+
+def freeze(jobs: Path, file: Path) -> dict:
+    recipe.main([str(jobs), "--together", "both=hybrid,mclstm", "--results", str(file)])
+    return json.loads(file.read_text())
+
+
+def freeze_hybrids(jobs: Path, file: Path) -> dict:
+    recipe.main([*(str(jobs / member) for member in MEMBERS[:2]), "--results", str(file)])
+    return json.loads(file.read_text())
+
+
+def flows(run: Path, split: str) -> xr.Dataset:
+    with xr.open_dataset(run / "evaluation" / split / "predictions.nc", engine="h5netcdf") as file:
+        return file[["simulated", "observed"]].load()
+
+
+def test_only_the_validation_years_are_scored(jobs: Path) -> None:
+    for member in MEMBERS:
+        log = (jobs / member / "log.txt").read_text()
+        assert "evaluated validation:" in log
+        assert "evaluated test" not in log
+        assert not (jobs / member / "evaluation" / "test").exists()
+    rows = json.loads((jobs.parent / "stated-variants.json").read_text())["rows"]
+    assert {row["setting"] for row in rows} == {"2 basins, validation"}
+    assert {row["model"] for row in rows} == {"hybrid", "hybrid-ensemble"}
+
+
+def test_the_same_folder_is_not_scored_by_a_plain_command(
+    jobs: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = jobs.parents[2]
+    assert main([*words, "--models", "hybrid", "--out", str(out)]) == 2
+    assert "split is validation there" in capsys.readouterr().err
+
+
+def others(_: str, names: list[str]) -> list[str]:
+    """The files of basins that these tests do not use."""
+    gauges = [name for name in names if len(name) > 8 and name[:8].isdigit()]
+    return [name for name in gauges if name[:8] not in BASINS]
+
+
+def test_without_the_test_years_no_weight_and_no_choice_differs(
+    jobs: Path, words: list[str], camels: Path, tmp_path: Path
+) -> None:
+    """Flow of the test years missing: the same weights to the bit, the same recipe, the same validation."""
+    blind = tmp_path / "camels"
+    shutil.copytree(camels, blind, ignore=others)
+    for file in (blind / "usgs_streamflow").rglob("*_streamflow_qc.txt"):
+        lines = [line.split() for line in file.read_text().splitlines()]
+        hidden = [
+            [*w[:4], "-999.00", "M"] if "1989 10" <= f"{w[1]} {w[2]}" <= "1999 09" else w for w in lines
+        ]
+        assert sum(w[4] == "-999.00" for w in hidden) > 3600
+        file.write_text("\n".join(" ".join(words) for words in hidden) + "\n")
+    elsewhere = [str(blind) if word == str(camels) else word for word in words]
+    without, seen = (
+        freeze_hybrids(trained(elsewhere, "hybrid", tmp_path / "out"), tmp_path / "a.json"),
+        freeze_hybrids(jobs, tmp_path / "b.json"),
+    )
+    assert without["recipe"] == seen["recipe"]
+    scores = [
+        [(row["model"], row["setting"], row["values"]) for row in one["rows"]] for one in (without, seen)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_a_recipe_holds_members_weights_and_what_weights_are_worth(jobs: Path, tmp_path: Path) -> None:
+    content = freeze(jobs, tmp_path / "recipe.json")
+    assert set(content["recipe"]) == {"hybrid", "mclstm", "both"}
+    assert [len(one["members"]) for one in content["recipe"].values()] == [2, 2, 4]
+    for one in content["recipe"].values():
+        assert set(one["weights"]) == set(BASINS)
+        sums = [sum(weights) for weights in one["weights"].values()]
+        np.testing.assert_allclose(sums, 1.0, atol=4e-6)  # six digits of up to four weights
+    models = {row["model"] for row in content["rows"]}
+    assert {"both-ensemble", "both-weighted-ensemble", "hybrid"} <= models
+    assert "both" not in models  # several models have no single one
+    halves = {row["setting"] for row in content["rows"] if row["model"] == "both-weighted-ensemble"}
+    assert halves == {f"2 basins, validation{part}" for part in ("", ", half 1", ", half 2")}
+    (row,) = [
+        row for row in content["rows"]
+        if (row["model"], row["setting"], row["metric"]) == ("hybrid-ensemble", "2 basins, validation", "nse")
+    ]  # fmt: skip
+    assert row["sites"] == sorted(BASINS)
+
+
+def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(jobs, tmp_path / "jobs")
+    file, results = tmp_path / "results" / "recipe.json", tmp_path / "results" / "stated.json"
+    file.parent.mkdir()
+    frozen = freeze(tmp_path / "jobs", file)["recipe"]
+    words = [str(tmp_path / "jobs"), "--recipe", str(file), "--results", str(results)]
+    subprocess.run([*GIT, "init", "-q", str(file.parent)], check=True)
+    refused(words, "is not committed", capsys)
+    commit(file)
+    final_scores.main(words)
+    assert "The test years were scored 1 time." in capsys.readouterr().out
+    rows = {(row["model"], row["metric"]): row for row in json.loads(results.read_text())["rows"]}
+    assert {row["scoring"] for row in rows.values()} == {1}
+    runs = [tmp_path / "jobs" / member for member in MEMBERS]
+    parts = [flows(run, "test") for run in runs]
+    weights = np.array([frozen["both"]["weights"][str(site)] for site in parts[0]["site"].to_numpy()])
+    weighted = sum(part["simulated"].to_numpy() * weights[:, [at]] for at, part in enumerate(parts))
+    for model, simulated in (
+        ("both-weighted-ensemble", weighted),
+        ("both-ensemble", np.mean([part["simulated"].to_numpy() for part in parts], axis=0)),
+    ):
+        pairs = zip(simulated, parts[0]["observed"].to_numpy(), strict=True)
+        np.testing.assert_allclose(rows[model, "nse"]["values"], [nse(s, o) for s, o in pairs], rtol=1e-5)
+    final_scores.main(words)
+    looks = json.loads((file.parent / "scorings.json").read_text())
+    assert [look["number"] for look in looks] == [1, 2]
+    assert all((run / "log.txt").read_text().count("evaluated test:") == 1 for run in runs)
+
+    file.write_text(file.read_text() + "\n")
+    refused(words, "differs from the last commit", capsys)
+    commit(file)
+    shutil.rmtree(tmp_path / "jobs" / "mclstm-1")
+    refused(words, "names mclstm with the seed 1, and no run has its weights", capsys)
+    assert len(json.loads((file.parent / "scorings.json").read_text())) == 2  # a refusal is no look
+
+
+def commit(file: Path) -> None:
+    subprocess.run([*GIT, "-C", str(file.parent), "add", file.name], check=True)
+    subprocess.run([*GIT, "-C", str(file.parent), "commit", "-qm", "freeze"], check=True)
+
+
+def refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        final_scores.main(words)
+    assert end.value.code == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_runs_without_validation_scores_are_refused(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(jobs, tmp_path / "jobs")
+    shutil.rmtree(tmp_path / "jobs" / "hybrid-1" / "evaluation")
+    with pytest.raises(SystemExit):
+        recipe.main([str(tmp_path / "jobs"), "--results", str(tmp_path / "recipe.json")])
+    assert "1 of 4 runs have not been evaluated on validation" in " ".join(capsys.readouterr().err.split())
