@@ -41,7 +41,8 @@ def test_every_switch_is_a_difference_with_a_sentence(switch: Switch) -> None:
 def test_every_switch_is_used_somewhere(module: str, constant: str) -> None:
     imported = re.compile(rf"from {module} import [^)]*?\b{constant}\b")
     texts = [path.read_text() for path in FILES]
-    assert any(f"{constant}.on(" in text for text in texts if imported.search(text))
+    asked = (f"{constant}.on(", f"is_on({constant},")
+    assert any(word in text for word in asked for text in texts if imported.search(text))
 
 
 def test_every_switch_belongs_to_an_experiment_and_has_a_name_of_its_own() -> None:

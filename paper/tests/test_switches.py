@@ -18,7 +18,7 @@ from mclstm_paper.baselines.regularisers import sparsity_penalty
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic import experiment as recurrent_arithmetic
-from mclstm_paper.recurrent_arithmetic.models import recurrent_recipe
+from mclstm_paper.recurrent_arithmetic.models import FLIPPED, recurrent_recipe
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
 from mclstm_paper.seeds.networks import MassConserving, sources
 from mclstm_paper.static_arithmetic import experiment as static_arithmetic
@@ -169,3 +169,21 @@ def test_members_do_not_depend_on_their_company() -> None:
         together, alone = recipe.build(sources([4, 5, 6])), recipe.build(sources([5]))
         for name, value in together.named_parameters():
             assert torch.equal(value[1:2], alone.get_parameter(name)), name
+
+
+def features(network: nn.Module) -> tuple[bool, ...]:
+    """Whether gates see cells, R starts near I, the input gate is computed, and cells start empty."""
+    gates = network.layer.gates
+    near = bool(torch.softmax(gates.B_r, dim=-1).diagonal(dim1=1, dim2=2).min() > 0.8)
+    return "state" in gates.form.gates_see, near, gates.W_i.requires_grad, network.first is None
+
+
+@pytest.mark.parametrize("protocol", BOTH)
+def test_a_flipped_switch_is_the_only_difference(protocol: Protocol) -> None:
+    usual, *flipped = (
+        features(recurrent_recipe(model, "subtraction", protocol).build(sources([0, 1])))
+        for model in ("mclstm", *FLIPPED)
+    )
+    assert usual == ((True,) * 4 if protocol == "stated" else (False,) * 4)
+    for at, changed in enumerate(flipped):
+        assert [a != b for a, b in zip(usual, changed, strict=True)] == [other == at for other in range(4)]

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from mclstm.nn.arguments import one_of
 
-__all__ = ["PROTOCOLS", "Protocol", "Switch", "other_protocol"]
+__all__ = ["PROTOCOLS", "Protocol", "Switch", "is_on", "other_protocol"]
 
 Protocol = Literal["stated", "published"]
 PROTOCOLS: tuple[Protocol, ...] = ("stated", "published")
@@ -23,6 +23,16 @@ class Switch(NamedTuple):
         True
         """
         return one_of("protocol", protocol, PROTOCOLS) == "published"
+
+
+def is_on(switch: Switch, protocol: Protocol, flipped: Switch | None) -> bool:
+    """Whether a switch is on under a protocol from which one switch, `flipped`, differs.
+
+    >>> gates, start = Switch("gates", ""), Switch("start", "")
+    >>> is_on(gates, "published", flipped=start), is_on(gates, "published", flipped=gates)
+    (True, False)
+    """
+    return switch.on(protocol) != (switch is flipped)
 
 
 def other_protocol(protocol: Protocol) -> Protocol:

@@ -1,6 +1,7 @@
 """The models of recurrent arithmetic, by operation, with the settings of the published scripts."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import nn
@@ -17,7 +18,7 @@ from mclstm_paper.arithmetic.models import (
 )
 from mclstm_paper.baselines import BASELINES, UNITS, Linear
 from mclstm_paper.baselines.lstm import LSTM
-from mclstm_paper.protocols import Protocol
+from mclstm_paper.protocols import Protocol, Switch, is_on
 from mclstm_paper.recurrent_arithmetic.switches import (
     LEARNED_INITIAL_STATE,
     LSTM_STARTED_BY_TORCH,
@@ -35,8 +36,9 @@ from mclstm_paper.seeds.networks import (
     start_as_torch_,
 )
 from mclstm_paper.seeds.recipes import OutputPenalty, Recipe
+from mclstm_paper.seeds.switches import GATES_SEE_AUX_ONLY, WEAK_IDENTITY
 
-__all__ = ["RECURRENT", "RECURRENT_VARIANTS", "recurrent_recipe"]
+__all__ = ["FLIPPED", "RECURRENT", "RECURRENT_VARIANTS", "recurrent_recipe"]
 
 LSTM_RATE, LSTM_PENALTY = 0.01, 0.01
 MASS_RATES = {"addition": 0.01, "subtraction": 0.01, "multiplication": 0.05}
@@ -48,11 +50,19 @@ RECURRENT: dict[str, tuple[str, ...]] = {
     "lstm": SUMS + PRODUCTS,
     **UNIT_MODELS,
 }
+# Each differs from `mclstm` in one switch: which of them costs the success? The protocols have the same head.
+FLIPPED: dict[str, Switch] = {
+    "mclstm-other-sight": GATES_SEE_AUX_ONLY,
+    "mclstm-other-identity": WEAK_IDENTITY,
+    "mclstm-other-input-gate": STATIC_INPUT_GATE,
+    "mclstm-other-start": LEARNED_INITIAL_STATE,
+}
 # Not in the paper's table: R computed at every step; subtraction without a trash cell; our own settings.
 RECURRENT_VARIANTS: dict[str, tuple[str, ...]] = {
     "mclstm-dynamic": SUMS + PRODUCTS,
     "mclstm-two-cells": ("subtraction",),
     "mclstm-tuned": SUMS + PRODUCTS,
+    **dict.fromkeys(FLIPPED, SUMS + PRODUCTS),
 }
 
 
@@ -83,12 +93,13 @@ def recurrent_recipe(model: str, operation: str, protocol: Protocol, inputs: int
 
 def mass(model: str, operation: str, protocol: Protocol, inputs: int) -> Callable[[Sources], nn.Module]:
     cells = 2 if model == "mclstm-two-cells" else CELLS[operation]
-    learned = LEARNED_INITIAL_STATE.on(protocol)
-    dynamic = model == "mclstm-dynamic"
+    flipped = FLIPPED.get(model)
+    learned = is_on(LEARNED_INITIAL_STATE, protocol, flipped)
+    form: Literal["dynamic", "static"] = "dynamic" if model == "mclstm-dynamic" else "static"
 
     def build(generators: Sources) -> nn.Module:
-        layer = mass_layer(inputs, cells, generators, protocol, "dynamic" if dynamic else "static", learned)
-        if STATIC_INPUT_GATE.on(protocol):
+        layer = mass_layer(inputs, cells, generators, protocol, form, learned, flipped)
+        if is_on(STATIC_INPUT_GATE, protocol, flipped):
             fix_input_gate(layer, generators)
         first = torch.zeros(len(generators), cells) if learned else None
         return MassConserving(layer, mass_head(operation, cells, generators), first)

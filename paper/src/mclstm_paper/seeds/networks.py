@@ -11,7 +11,7 @@ from mclstm.nn.layer import MCLSTM
 from mclstm.nn.mcfc import MultiplicativeMCFC
 from mclstm_paper.baselines.construction import uniform
 from mclstm_paper.baselines.lstm import LSTM
-from mclstm_paper.protocols import Protocol
+from mclstm_paper.protocols import Protocol, Switch, is_on
 from mclstm_paper.seeds.switches import GATES_SEE_AUX_ONLY, WEAK_IDENTITY
 
 __all__ = [
@@ -109,8 +109,9 @@ def mass_layer(
     protocol: Protocol,
     redistribution: Literal["static", "dynamic"] = "static",
     signed: bool = False,
+    flipped: Switch | None = None,
 ) -> MCLSTM:
-    """An MC-LSTM with one auxiliary input, started as the protocol says.
+    """An MC-LSTM with one auxiliary input, started as the protocol says, but for a switch that is flipped.
 
     >>> mass_layer(1, 10, sources([0]), "stated")(torch.rand(5, 2, 1), torch.rand(5, 2, 1))[1].shape
     torch.Size([1, 2, 10])
@@ -121,8 +122,8 @@ def mass_layer(
         1,
         hidden_size,
         redistribution=redistribution,
-        gates_see=("aux",) if GATES_SEE_AUX_ONLY.on(protocol) else ("aux", "state"),
-        stay=weak if WEAK_IDENTITY.on(protocol) else 0.9,
+        gates_see=("aux",) if is_on(GATES_SEE_AUX_ONLY, protocol, flipped) else ("aux", "state"),
+        stay=weak if is_on(WEAK_IDENTITY, protocol, flipped) else 0.9,
         allow_negative_mass=signed,
         members=len(generators),
         seeds=generators,
