@@ -13,6 +13,7 @@ from mclstm.report.markdown import text_table
 from mclstm_paper.bench import page as runtime
 from mclstm_paper.durability.drift_page import drift_svg, drift_table
 from mclstm_paper.experiment import Block, Experiment
+from mclstm_paper.findings.page_of_findings import findings
 from mclstm_paper.first_contact import warnings_table
 from mclstm_paper.pages.code_sizes import sizes_table
 from mclstm_paper.pages.headlines import failures, headlines
@@ -68,6 +69,7 @@ BLOCKS: dict[str, Block] = {
     "headlines": headlines,
     "summary": summary,
     "failures": failures,
+    "findings": findings,
     "demo": demo,
     "properties": properties,
     "backends": backends,

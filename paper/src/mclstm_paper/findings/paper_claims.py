@@ -1,0 +1,171 @@
+"""The claims of the paper, in its order, each with the evidence that settles it here."""
+
+from typing import NamedTuple
+
+from mclstm_paper.findings.evidence import NOT, Evidence, by_tests, number, proven, shares_below_one
+from mclstm_paper.findings.hydrology_claims import HYDROLOGICAL
+
+__all__ = ["CLAIMS", "PaperClaim"]
+
+
+class PaperClaim(NamedTuple):
+    """What the paper says, where, and what here is about it."""
+
+    text: str
+    where: str
+    evidence: Evidence
+
+
+ADDITION, RECURRENT = "addition/{protocol}.json", "recurrent-arithmetic/{protocol}.json"
+STATIC, MNIST = "static-arithmetic/{protocol}.json", "mnist-sum/{protocol}.json"
+TRAFFIC, PENDULUM, HNN = "traffic/{protocol}.json", "pendulum/{protocol}.json", "hnn/{protocol}.json"
+UPDATES = 2_000_000  # of recurrent arithmetic
+DIGIT_UPDATES = 86_000  # of sums of digits: 1,000 epochs
+
+THEORY = (
+    (
+        "Mass is conserved over time (theorem 1).",
+        "3",
+        shares_below_one("conservation/properties.json", "configurations"),
+    ),
+    (
+        "Cells are bounded by the sum of mass inputs.",
+        "3",
+        proven("test_bound.py", text="proven for x, c(0) >= 0"),
+    ),
+    ("If the inputs' series converges, so does the sum of cells.", "3", proven("test_bound.py")),
+    ("With R = I the gradient flows as in an LSTM with forget gate.", "3", proven("test_gradient.py")),
+    ("R close to the identity gives a stable gradient flow.", "3", proven("test_gradient.py")),
+    (
+        "Singular values of random R follow the quarter-circular law on [0, sigma].",
+        "D",
+        proven("test_spectra.py", NOT, "the law holds on [0, 2 sigma / mean]"),
+    ),
+    ("The norm of R tends to one, so that gradients do not explode.", "D", proven("test_gradient.py")),
+    (
+        "A step takes O(K^3 + K^2 (M + L) + K M L) multiply-adds.",
+        "3",
+        proven("test_operations.py", text="counted"),
+    ),
+    (
+        "As a Markov chain it converges if R is irreducible.",
+        "4",
+        proven(
+            "test_markov_chain.py", NOT, "a cycle is irreducible and does not converge; aperiodic ones do"
+        ),
+    ),
+    ("Without gates it is a linear flow.", "4", proven("test_flow.py")),
+    ("The determinant of its Jacobian is below one but for degenerate cases.", "4", proven("test_flow.py")),
+    ("R preserves the L1 norm.", "4", proven("test_flow.py")),
+    (
+        "The mapping of mass is equivariant to scale.",
+        "4",
+        proven("test_scale.py", text="proven where no gate sees raw mass and c(0) scales too"),
+    ),
+    (
+        "The mapping of mass is equivariant to shift.",
+        "4",
+        proven("test_shift.py", NOT, "a counterexample; delays are"),
+    ),
+)
+
+REGIMES = ("reference", "seq length", "input range", "count", "combo")
+ARITHMETIC = (
+    *(
+        (
+            f"Addition, {regime}: MC-LSTM's error is below those of LSTM and NAU.",
+            "5.1",
+            by_tests(ADDITION, rf"mclstm, {regime}: the error is below that of (lstm|nau|nalu)$"),
+        )
+        for regime in REGIMES
+    ),
+    *(
+        (
+            f"Addition, {regime}: MC-LSTM's error is the paper's.",
+            "5.1",
+            by_tests(ADDITION, rf"mclstm, {regime}: the error is at most the paper's"),
+        )
+        for regime in REGIMES
+    ),
+    (
+        "Addition: no training of MC-LSTM fails.",
+        "5.1",
+        number(ADDITION, ("mclstm", "reference", "nan"), most=0),
+    ),
+    (
+        "Addition: most trainings of NALU fail (93 of 100).",
+        "5.1",
+        number(ADDITION, ("nalu", "reference", "nan"), least=19),
+    ),
+    *(
+        (
+            f"Recurrent {operation}: MC-LSTM solves {rate} %.",
+            "5.1",
+            by_tests(RECURRENT, rf"mclstm, {operation}: the interval of the success rate reaches", UPDATES),
+        )
+        for operation, rate in (("addition", 96), ("subtraction", 81), ("multiplication", 67))
+    ),
+    *(
+        (
+            f"Recurrent {operation}: MC-LSTM solves more than {rival.upper()}.",
+            "5.1",
+            by_tests(RECURRENT, rf"mclstm solves {operation} more often than {rival}", UPDATES),
+        )
+        for operation, rival in (("addition", "nau"), ("subtraction", "nau"), ("multiplication", "nmu"))
+    ),
+    (
+        "Recurrent addition: LSTM solves nothing.",
+        "5.1",
+        number(RECURRENT, ("lstm", "addition", "success"), most=0),
+    ),
+    *(
+        (
+            f"Static {operation}: MC-FC solves all.",
+            "B.1",
+            by_tests(STATIC, rf"mcfc, {operation}: the interval of the success rate reaches"),
+        )
+        for operation in ("addition", "subtraction", "multiplication")
+    ),
+    (
+        "Static arithmetic: MC-FC solves as much as NAU and NMU.",
+        "B.1",
+        by_tests(STATIC, r"mcfc solves \w+ at least as often"),
+    ),
+    (
+        "Sums of digits: MC-LSTM succeeds more often than NAU.",
+        "5.1",
+        by_tests(MNIST, r"mclstm succeeds more often than nau", DIGIT_UPDATES),
+    ),
+)
+
+PHYSICS = (
+    (
+        "Traffic: MC-LSTM's error is below LSTM's.",
+        "5.2",
+        by_tests(TRAFFIC, r"flights-sparse-step: rmse of mclstm is below that of lstm$"),
+    ),
+    (
+        "Pendulum: the mean error of MC-LSTM is 0.01.",
+        "5.3",
+        by_tests(PENDULUM, r"mclstm: the mean error is at most"),
+    ),
+    (
+        "Pendulum: MC-LSTM's error is below LSTM's.",
+        "5.3",
+        by_tests(PENDULUM, r"mclstm: the error is below that of lstm"),
+    ),
+    (
+        "Pendulum without friction: neither MC-LSTM nor HNN is better.",
+        "5.3",
+        by_tests(HNN, r"mclstm: neither it nor"),
+    ),
+    (
+        "Pendulum without friction: the mean error of MC-LSTM is 0.00043.",
+        "B.3",
+        by_tests(HNN, r"mclstm: the mean error is at most"),
+    ),
+)
+
+CLAIMS: tuple[PaperClaim, ...] = tuple(
+    PaperClaim(*claim) for part in (THEORY, ARITHMETIC, PHYSICS, HYDROLOGICAL) for claim in part
+)

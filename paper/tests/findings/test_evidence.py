@@ -1,0 +1,128 @@
+"""Verdicts on claims: from tests, numbers and orders in result files, and what is not settled."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mclstm_paper.findings.evidence import by_tests, first_of, number, order, shares_below_one
+from mclstm_paper.findings.page_of_findings import findings, line
+from mclstm_paper.findings.paper_claims import CLAIMS
+from mclstm_paper.protocols import PROTOCOLS
+from mclstm_paper.results import claim, row
+
+ROOT = Path(__file__).parents[3]
+
+
+def results(folder: Path, claims: Sequence[Any] = (), rows: Sequence[Any] = ()) -> Path:
+    (folder / "stated.json").write_text(json.dumps({"claims": list(claims), "rows": list(rows)}))
+    return folder
+
+
+def test_a_claim_holds_where_all_its_tests_do(tmp_path: Path) -> None:
+    both = [
+        claim("mclstm beats lstm", "Wilcoxon", 0.01, True),
+        claim("mclstm beats nau", "Wilcoxon", 0.2, False),
+    ]
+    rows = [row("all", "mclstm", "mse", [1.0] * 20)]
+    found = [by_tests("{protocol}.json", pattern)(results(tmp_path, both, rows), "stated")
+             for pattern in ("mclstm beats lstm", "mclstm beats", "lstm beats")]  # fmt: skip
+    assert found[0] == ("holds", "p = 0.01", "Wilcoxon", 20)
+    assert found[1] == ("does not hold", "1 of 2; p = 0.2 where it fails", "Wilcoxon", 20)
+    assert found[2] is None
+    assert by_tests("{protocol}.json", "mclstm")(tmp_path, "published") is None
+
+
+def test_a_failure_after_fewer_updates_settles_nothing(tmp_path: Path) -> None:
+    failed = [claim("mclstm solves it", "proportion", None, False)]
+    rows = [row("addition", "mclstm", "success", [0.0] * 5) | {"trained": 200}]
+    evidence = by_tests("{protocol}.json", "mclstm", updates=2000)
+    found = evidence(results(tmp_path, failed, rows), "stated")
+    assert found == ("not settled", "trained for 200 of the paper's 2,000 updates", "proportion", 5)
+    rows[0]["trained"] = 2000
+    assert evidence(results(tmp_path, failed, rows), "stated").verdict == "does not hold"
+    failed[0]["holds"], rows[0]["trained"] = True, 200
+    assert evidence(results(tmp_path, failed, rows), "stated").verdict == "holds"
+
+
+def test_what_is_unlike_is_said(tmp_path: Path) -> None:
+    unlike = [
+        claim("mclstm solves more than nau, which was trained for 5 updates instead of 9", "t", 0.01, True)
+    ]
+    found = by_tests("{protocol}.json", "mclstm")(results(tmp_path, unlike), "stated")
+    assert found.text == "p = 0.01; which was trained for 5 updates instead of 9"
+
+
+def test_numbers_and_orders(tmp_path: Path) -> None:
+    rows = [
+        row("a", "mclstm", "nse", [0.7, 0.8]),
+        row("a", "lstm", "nse", [0.6, 0.6]),
+        row("a", "one", "nse", [0.9]),
+    ]
+    folder = results(tmp_path, rows=rows)
+    assert number("{protocol}.json", ("mclstm", "a", "nse"), least=0.74)(folder, "stated").verdict == "holds"
+    assert (
+        number("{protocol}.json", ("mclstm", "a", "nse"), most=0.74)(folder, "stated").verdict
+        == "does not hold"
+    )
+    assert number("{protocol}.json", ("gru", "a", "nse"), least=0)(folder, "stated") is None
+    found = order("{protocol}.json", "a", "nse", "mclstm", "lstm")(folder, "stated")
+    assert found == ("holds", "0.75 against 0.6", "no test: the numbers side by side", 2)
+    assert order("{protocol}.json", "a", "nse", "lstm", "mclstm")(folder, "stated").verdict == "does not hold"
+    assert (
+        order("{protocol}.json", "a", "nse", "lstm", "mclstm", lower=True)(folder, "stated").verdict
+        == "holds"
+    )
+    assert order("{protocol}.json", "a", "nse", "one", "mclstm")(folder, "stated").verdict == "not settled"
+    missing = order("{protocol}.json", "a", "nse", "mclstm", "gru")
+    assert missing(folder, "stated") is None
+    assert (
+        first_of(missing, order("{protocol}.json", "a", "nse", "mclstm", "lstm"))(folder, "stated") == found
+    )
+
+
+def test_a_bound_that_is_passed_is_no_bound(tmp_path: Path) -> None:
+    for worst, verdict in ((0.9, "holds"), (1.1, "does not hold")):
+        (tmp_path / "shares.json").write_text(
+            json.dumps({"configurations": 7, "native": worst, "torch": 0.1})
+        )
+        found = shares_below_one("shares.json", "configurations")(tmp_path, "stated")
+        assert (found.verdict, found.n) == (verdict, 7)
+
+
+def test_every_claim_of_the_paper_has_evidence_that_reads_the_results() -> None:
+    assert len(CLAIMS) >= 40
+    assert len({one.text for one in CLAIMS}) == len(CLAIMS)
+    silent = [one.text for one in CLAIMS if not any(one.evidence(ROOT / "results", p) for p in PROTOCOLS)]
+    # Recorded so far: all but the LSTM of the pendulum and the Hamiltonian network.
+    assert all(text.startswith(("Pendulum", "Recurrent addition: LSTM")) for text in silent), silent
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda one: one.text[:40])
+def test_tests_that_prove_exist(claim: Any) -> None:
+    last = line(claim, ROOT / "results")[-1]
+    if last.startswith("`paper/tests"):
+        assert (ROOT / last.strip("`")).is_file()
+
+
+def test_the_page_counts_verdicts(tmp_path: Path) -> None:
+    text = findings(ROOT)
+    assert text.startswith(f"{len(CLAIMS)} claims. Stated: ")
+    assert "Stated: " in findings(tmp_path)  # proofs need no results
+
+
+def test_failures_and_single_seeds_settle_nothing(tmp_path: Path) -> None:
+    worse = [claim("mclstm-minus scores lower than mclstm", "Wilcoxon", 0.03, True)]
+    rows = [row("5 basins", "mclstm-minus", "nse", [0.1] * 9) | {"failed": 45, "runs": 45}]
+    found = by_tests("{protocol}.json", "mclstm-minus")(results(tmp_path, worse, rows), "stated")
+    assert found.verdict == "not settled"
+    assert "all trainings failed" in found.text
+    rows[0]["failed"] = 44
+    assert (
+        by_tests("{protocol}.json", "mclstm-minus")(results(tmp_path, worse, rows), "stated").verdict
+        == "holds"
+    )
+    alone = results(tmp_path, rows=[row("a", "one", "nse", [0.9])])
+    assert number("{protocol}.json", ("one", "a", "nse"), least=0.5)(alone, "stated").verdict == "not settled"
