@@ -108,7 +108,7 @@ def fit(
     clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
     series = series_of(frame, roles, reading, clock)
     if model != "lstm" and options.get("head", usual.get("head")) in ("sum", "mcfc"):
-        _require_budget(series, budget)
+        _require_budget(series.drop_vars(list(options.get("guided", ())), errors="ignore"), budget)
     time, period = times(series), (0, series.sizes["time"])
     learned_from = np.ones(len(time), dtype=bool) if rhythm is None else inside_sequences(time, rhythm)
     scaling = moments(as_counted(series, training.scored, None, learned_from))

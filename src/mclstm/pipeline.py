@@ -184,7 +184,7 @@ def _read(config: Config, series: xr.Dataset | None = None) -> tuple[Config, xr.
     seen = seen_in_training(config, series, impute=False).isel(time=period)
     scaling = moments(seen) if start is None else start.moments
     if config.balances:
-        flows = series.drop_vars(guided_of(config))  # what a cell holds has not left
+        flows = series.drop_vars(guided_of(config), errors="ignore")  # what a cell holds has not left
         require_balance(flows)
         raise_or_warn(budget_findings(series_budgets(flows), config.data.budget), "data.")
     return config, series, scaling

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from mclstm import pipeline
+from mclstm import fit, pipeline
 from mclstm.config import check_config
+from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError
 from mclstm.evaluation.metrics import nse
 from mclstm.explain.water_balance import balance_table
@@ -77,3 +78,16 @@ def test_a_weight_of_zero_leaves_the_loss_to_the_flow(tmp_path: Path) -> None:
 def test_what_cannot_be_guided_is_refused(model: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         pipeline.train(check_config(config(tmp_path, GUIDED | model)), tmp_path / "runs", quiet=True)
+
+
+def test_a_pack_and_fit_take_guided_targets(tmp_path: Path) -> None:
+    """What a cell holds is no outflow in the budget of new data either."""
+    raw = config(tmp_path / "a", updates=2, validate_every=1000)
+    run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True)
+    table = pd.read_csv(raw["data"]["path"], parse_dates=["date"]).set_index("date")
+    found = predict(run.path, raw["data"]["path"])
+    assert {"simulated_flow", "simulated_stored"} <= set(found.data_vars)
+    columns = {"mass": "rain", "aux": "temperature", "target": ["flow", "stored"]}
+    sizes = {"hidden_size": 4, "guided": {"stored": 2}, "length": 10, "warmup": 4, "updates": 2}
+    fitted = fit(table, **columns, **sizes, quiet=True)
+    assert list(fitted.predict(table).columns) == ["flow", "stored"]

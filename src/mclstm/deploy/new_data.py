@@ -28,6 +28,7 @@ from mclstm.data.findings import Finding, raise_or_warn, respell
 from mclstm.data.read import require_units
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import ConfigError, DataError, MissingColumnError
+from mclstm.from_config import guided_of
 from mclstm.series_from_config import read_series
 
 __all__ = ["Dates", "Source", "column_names", "need", "read_new_data", "steps_of"]
@@ -115,8 +116,11 @@ def _unlike_training(
     findings = departures(series, model.moments, model.ranges)
     if not model.config.balances:
         return findings
-    trained = trained_ratio(model.config.data.mass, model.config.data.target, model.moments)
-    return findings + budget_findings(series_budgets(series), budget, trained)
+    guided = guided_of(model.config)  # what a cell holds has not left
+    targets = [name for name in model.config.data.target if name not in guided]
+    trained = trained_ratio(model.config.data.mass, targets, model.moments)
+    flows = series.drop_vars(guided, errors="ignore")
+    return findings + budget_findings(series_budgets(flows), budget, trained)
 
 
 def _read_columns_file(path: Path | None, names: list[str]) -> ColumnsFile:
