@@ -55,7 +55,7 @@ def test_ordinary_data_is_left_alone(table: pd.DataFrame) -> None:
         ({"tmax": lambda t: t["tmax"] + 273.15}, "probably kelvin instead of degC"),
         ({"tmax": lambda t: t["tmax"] * 1.8 + 32}, "probably degF instead of degC"),
         ({"rain": lambda t: t["rain"] / 25.4}, "inches and mm"),
-        ({"rain": lambda t: t["rain"] / 1000}, "m and mm may be confused (factor 1000)"),
+        ({"rain": lambda t: t["rain"] / 1000}, "m and mm (1000) may be confused"),
         ({"rain": lambda t: t["rain"] * 10}, "tenths of mm"),
     ],
 )

@@ -77,7 +77,7 @@ def test_the_likely_mistake_depends_on_what_is_declared() -> None:
     assert "ft3 and m3" in likely_mistakes(14.0, ("mm/day", "m3/s"))
     assert "ft3" not in likely_mistakes(14.0, ("mm/day", "mm/day"))
     assert "about 2,200 km2" in likely_mistakes(10.0, ("mm/day", ""))
-    assert "factor 1000" in likely_mistakes(300.0, ("mm/day", "mm/day"), expected=0.3)
+    assert "m and mm (1000)" in likely_mistakes(300.0, ("mm/day", "mm/day"), expected=0.3)
 
 
 def test_budgets_of_a_series_count_the_steps_where_all_is_known() -> None:

@@ -85,6 +85,73 @@ FIRST: dict[str, Wrong] = {
 }  # fmt: skip
 
 
+def scattered(table: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
+    """A value in every 61st row."""
+    return table.assign(**{column: table[column].where(np.arange(len(table)) % 61 != 7, value)})
+
+
+def monthly_means(table: pd.DataFrame) -> pd.DataFrame:
+    months = [table.index.year, table.index.month]
+    return table.assign(rain=table["rain"].groupby(months).transform("mean").round(3))
+
+
+def with_thousands(table: pd.DataFrame) -> str:
+    large = table.assign(flow=[f"{value * 1000:,.1f}" for value in table["flow"]])
+    return large.to_csv(sep=";")
+
+
+def units_below(table: pd.DataFrame) -> str:
+    header, *rows = table.to_csv().splitlines()
+    return "\n".join([header, "-,mm/day,degC,degC,mm/day", *rows]) + "\n"
+
+
+def hourly(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda _: change(river(24 * 400, "h"))
+
+
+def second_gauge(table: pd.DataFrame) -> pd.DataFrame:
+    error = np.random.default_rng(9).uniform(0.8, 1.2, len(table))
+    return table.assign(precip=(table["rain"] * error).round(2))
+
+
+PER_HOUR = {**DEPTHS, "rain": "mm/h", "flow": "mm/h"}
+SECOND: dict[str, Wrong] = {
+    "water level instead of flow": Wrong(
+        lambda table: table.assign(flow=80 + 25 * np.sqrt(table["flow"])), "what flows out is 4"),
+    "flow of other years": Wrong(
+        lambda table: table.assign(flow=np.roll(table["flow"], 400)), "does not follow the mass"),
+    "flow in m3 per day, declared m3/s": Wrong(volume(86_400), "per second and per day", FLOW, OVER_AREA),
+    "flow in ft3/s from the middle on": Wrong(lambda table: half(table, flow=35.3147), "one unit"),
+    "monthly rain on every day": Wrong(monthly_means, "longer means were spread over steps"),
+    "a year of zeros for missing rain": Wrong(
+        lambda table: table.assign(rain=table["rain"].where(table.index.year != 2003, 0.0)),
+        "--missing-mass"),
+    "Fahrenheit, declared degC": Wrong(
+        lambda table: table.assign(tmax=table["tmax"] * 1.8 + 32), "cannot be temperatures"),
+    "tenths of a degree": Wrong(times(tmin=10, tmax=10), "cannot be temperatures"),
+    "missing rain as 999.9": Wrong(lambda table: scattered(table, "rain", 999.9), "--missing 999.9"),
+    "missing flow as -1": Wrong(lambda table: scattered(table, "flow", -1.0), "--missing -1"),
+    "thousands separators": Wrong(with_thousands, "is not a number"),
+    "a line of units below the header": Wrong(units_below, "Remove the line"),
+    "hourly rain in another time zone": Wrong(
+        hourly(lambda table: table.assign(rain=table["rain"].shift(6, fill_value=0.0))),
+        "rises 6 steps", PER_HOUR),
+    "a running total of each day": Wrong(
+        hourly(lambda table: table.assign(rain=table["rain"].groupby(table.index.normalize()).cumsum())),
+        "running total", PER_HOUR),
+    "every row twice": Wrong(lambda table: pd.concat([table, table]), "more than once"),
+    "two gauges of the same rain": Wrong(second_gauge, "counted twice", {**DEPTHS, "precip": "mm/day"}),
+    "flow sorted on its own": Wrong(lambda table: table.assign(flow=np.sort(table["flow"])), "never falls"),
+    "rain shuffled": Wrong(
+        lambda table: table.assign(rain=np.random.default_rng(9).permutation(table["rain"])),
+        "does not follow"),
+    "a point slipped in the area": Wrong(volume(1), "decimal point", FLOW, {"area_km2": AREA_KM2 / 10}),
+    "no leap days": Wrong(
+        lambda table: table[(table.index.month != 2) | (table.index.day != 29)], "steps of D are missing"),
+}  # fmt: skip
+WRONG = FIRST | SECOND
+
+
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     return river()
@@ -97,13 +164,17 @@ def report_on(
     return check(path, units=units, **{"request": Request(), **options})
 
 
-@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_table_is_named(name: str, table: pd.DataFrame, tmp_path: Path) -> None:
-    wrong = FIRST[name]
+    wrong = WRONG[name]
     report = report_on(tmp_path / "river.csv", wrong.change(table), wrong.units, wrong.options)
     said = [finding.sentence() for finding in report.findings]
     assert any(wrong.word in sentence for sentence in said), said
     assert all(len(sentence) < 400 and sentence.count(". ") >= 1 for sentence in said), said
+
+
+def test_there_are_forty() -> None:
+    assert (len(FIRST), len(SECOND), len(WRONG)) == (20, 20, 40)
 
 
 def test_the_table_before_any_change_is_right(table: pd.DataFrame, tmp_path: Path) -> None:

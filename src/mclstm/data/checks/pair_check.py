@@ -14,10 +14,11 @@ __all__ = ["pair_findings"]
 FEWEST = 200  # steps
 FARTHEST = 15  # steps of lead or lag
 SMOOTHED = 31  # steps of the running mean that takes the season away
-SURE = 6.0  # standard errors of a correlation
+SURE = 12.0  # standard errors of a correlation; where snow melts, warm days before rain reach 10
 UNRELATED = 3.0  # standard errors, for records of years
 CLEARER = 1.3  # times the largest correlation with earlier inflow
 SAME = 0.99999  # correlation of the target with its copy, in whatever unit
+TOGETHER, ALIKE = 0.9, 1.5  # correlation, and ratio of totals, of two gauges of one rain
 MOST_COLUMNS = 30  # compared with each other
 
 
@@ -35,7 +36,8 @@ def pair_findings(table: Table, roles: Roles, *, water: bool) -> Iterator[Findin
         what = f"it is 0 on {_zeros(outflow):.0%} of the steps, and the mass {roles.mass[0]} never"
         remedy = "Check whether --mass and --target are exchanged"
         yield Finding(WARNING, "order", what, remedy, *place, roles.target[0])
-    elif water:
+    elif water and np.nanmax(outflow) > 0:
+        yield from _twice(columns, roles.mass, place)
         yield from _timing(inflow, outflow, roles, place)
 
 
@@ -43,10 +45,31 @@ def _zeros(values: np.ndarray) -> float:
     return float((values[np.isfinite(values)] == 0).mean()) if np.isfinite(values).any() else 0.0
 
 
+def _twice(
+    columns: dict[str, np.ndarray], mass: tuple[str, ...], place: tuple[str, str]
+) -> Iterator[Finding]:
+    """Two gauges of the same rain, which the model would add up."""
+    for first, second in combinations([name for name in mass if name in columns], 2):
+        both = np.isfinite(columns[first]) & np.isfinite(columns[second])
+        a, b = columns[first][both], columns[second][both]
+        if len(a) < FEWEST or not a.any() or not b.any() or not 1 / ALIKE < a.sum() / b.sum() < ALIKE:
+            continue
+        if (
+            np.ptp(a) > 0
+            and np.ptp(b) > 0
+            and np.corrcoef(a, b)[0, 1] > TOGETHER
+            and not np.array_equal(a, b)
+        ):
+            what = f"it falls with {first} and amounts to as much: the same mass may be counted twice"
+            yield Finding(WARNING, "copy", what, "Keep one of them as --mass", *place, second)
+
+
 def _timing(
     inflow: np.ndarray, outflow: np.ndarray, roles: Roles, place: tuple[str, str]
 ) -> Iterator[Finding]:
-    lags, correlations, steps = _correlations(inflow, np.maximum(np.diff(outflow, prepend=outflow[:1]), 0))
+    level = np.log(np.maximum(outflow, 0) + 0.01 * np.nanmean(np.maximum(outflow, 0)))
+    rises = np.maximum(np.diff(level, prepend=level[:1]), 0)  # in shares: a rise counts in dry times, too
+    lags, correlations, steps = _correlations(np.sqrt(np.maximum(inflow, 0)), rises)
     if steps < FEWEST:
         return
     best = int(np.argmax(correlations))
@@ -57,7 +80,7 @@ def _timing(
         what = f"it rises {-lags[best]} steps before the mass {roles.mass[0]} falls"
         remedy = "Shift the dates of one of them: stamps may mark the end of a step, or another time zone"
         yield Finding(WARNING, "order", what, remedy, *place, column)
-    elif steps > 1000 and correlations[best] < UNRELATED * error:
+    elif steps > 1000 and follows < UNRELATED * error:
         what = f"it does not follow the mass {roles.mass[0]} at all"
         remedy = "Check that both are of the same place and years"
         yield Finding(WARNING, "order", what, remedy, *place, column)

@@ -11,10 +11,13 @@ from mclstm.data.site_tables import Roles, Table
 
 __all__ = ["record_findings"]
 
-YEAR = 365 * 86_400_000_000_000  # nanoseconds
+DAY = 86_400_000_000_000  # nanoseconds
+YEAR = 365 * DAY
 FEWEST = 100  # values, to say anything about their distribution
 RISING = 0.98  # share of changes that rise in a running total
 PEAK = 20.0  # times the next largest value
+MARK, REPEATED = 5.0, 5  # the same for a value that comes again so often
+DRY, LONGER = 100, 4.0  # steps without mass, and times the longest other such spell
 SCALE = {"mass": 5.0, "target": 20.0}  # by which the usual amount may differ between parts of a record
 JUMP = 15.0  # times the usual change
 STUCK = {"mass": 20, "target": 120}  # equal values in a row; under ice, flow is often estimated for weeks
@@ -27,7 +30,9 @@ def record_findings(table: Table, roles: Roles) -> Iterator[Finding]:
         known = np.flatnonzero(np.isfinite(values))
         if role not in ("mass", "aux", "target") or len(known) < FEWEST:
             continue
-        checks = (_shifted,) if role == "aux" else (_running_total, _peak, _rescaled, _stuck)
+        checks = (
+            (_shifted,) if role == "aux" else (_running_total, _peak, _negative_mark, _rescaled, _stuck, _dry)
+        )
         suspicions = (check(values[known], table.times.asi8[known], role) for check in checks)
         first = next((suspicion for suspicion in suspicions if suspicion is not None), None)
         if first is not None:
@@ -39,8 +44,10 @@ def record_findings(table: Table, roles: Roles) -> Iterator[Finding]:
 Suspicion = tuple[int, str, str] | None  # the first row concerned, what it is, what to do
 
 
-def _running_total(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
-    changes = np.diff(values)
+def _running_total(values: np.ndarray, times: np.ndarray, role: str) -> Suspicion:
+    """Totals of the whole record, or of each day: a fall at midnight does not count."""
+    days = times // DAY
+    changes = np.diff(values)[days[1:] == days[:-1]] if (days[1:] == days[:-1]).any() else np.diff(values)
     moved = changes[changes != 0]
     if len(moved) < FEWEST / 2 or (moved > 0).mean() < RISING:
         return None
@@ -48,15 +55,51 @@ def _running_total(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
 
 
 def _peak(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
+    """A value far above all others: a lost decimal point or, if it comes again, a mark for missing."""
     if (values > 0).sum() < FEWEST:
         return None
-    order = np.argsort(values)[::-1][:20]
-    gaps = values[order[:-1]] / values[order[1:]]
-    last = int(np.argmax(gaps))
-    if gaps[last] < PEAK:
+    distinct = np.unique(values[values > 0])[-20:]
+    gaps = distinct[1:] / distinct[:-1]
+    at = int(np.argmax(gaps)) if len(gaps) else 0
+    above = np.flatnonzero(values > distinct[at])
+    again = len(above) >= REPEATED and at == len(gaps) - 1
+    if not len(gaps) or gaps[at] < (MARK if again else PEAK):
         return None
-    what = f"the largest value, {values[order[0]]:g}, is {gaps[last]:.3g} times the usual largest"
-    return int(order[: last + 1].min()), what, "Correct it: a decimal point may be lost"
+    if again:
+        return _mark(distinct[-1], above)
+    what = f"the largest value, {distinct[-1]:g}, is {gaps[at]:.3g} times the usual largest"
+    return int(above[0]), what, "Correct it: a decimal point may be lost"
+
+
+def _negative_mark(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
+    """One negative number, again and again, where flow runs only one way."""
+    below = np.flatnonzero(values < 0)
+    if len(below) < REPEATED or np.ptp(values[below]) > 0:
+        return None
+    return _mark(values[below[0]], below)
+
+
+def _mark(value: float, rows: np.ndarray) -> Suspicion:
+    what = f"it is {value:g} on {len(rows)} steps and never near it: that probably stands for missing"
+    return int(rows[0]), what, f"Declare it with --missing {value:g}, or correct the values"
+
+
+def _dry(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
+    """Zeros for much longer than ever else: missing values may have been filled with them."""
+    wet = np.concatenate([[-1], np.flatnonzero(values != 0), [len(values)]])
+    lengths = np.diff(wet) - 1
+    longest = int(np.argmax(lengths))
+    others = np.delete(lengths, longest)
+    if (
+        role != "mass"
+        or lengths[longest] < DRY
+        or not len(others)
+        or lengths[longest] < LONGER * others.max()
+    ):
+        return None
+    what = f"it is 0 on {lengths[longest]} steps in a row, and never else on more than {others.max()}"
+    remedy = "Leave the cells empty if nothing was measured, and declare --missing-mass"
+    return int(wet[longest] + 1), what, remedy
 
 
 def _rescaled(values: np.ndarray, times: np.ndarray, role: str) -> Suspicion:

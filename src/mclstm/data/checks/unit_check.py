@@ -16,7 +16,7 @@ from mclstm.errors import DataError
 __all__ = ["require_balance", "unit_findings", "unlike_units"]
 
 DRIEST, WETTEST = 0.05, 10_000.0  # mm/day: bounds of the largest value of a record of rain
-HOTTEST = 373.15  # kelvin
+COLDEST, HOTTEST = 183.15, 333.15  # kelvin: beyond what was ever measured on land
 
 
 def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _temperature(column: str, role: str, unit: str, low: float, high: float, fil
         yield Finding(ERROR, "unit", what, remedy, file, "", column)
         return
     coldest, hottest = (convert(value, unit, "K", role=role) for value in (low, high))
-    if coldest < 0 or hottest > HOTTEST:
+    if coldest < COLDEST or hottest > HOTTEST:
         what = f"values from {low:g} to {high:g} {unit} cannot be temperatures of air or water"
         remedy = "Correct the unit with --unit, or declare the values that mean missing with --missing"
         yield Finding(ERROR if coldest < 0 else WARNING, "unit", what, remedy, file, "", column)

@@ -15,6 +15,7 @@ from mclstm.data.findings import ERROR, Finding
 from mclstm.data.readers.text import delimiter_of, read_text, require_header
 from mclstm.data.site_tables import Request
 from mclstm.data.steps import step_of
+from mclstm.data.units import known
 from mclstm.errors import DataError
 
 __all__ = ["guess_form"]
@@ -49,6 +50,10 @@ def guess_form(path: Path, request: Request) -> tuple[Request, list[Finding]]:
     def declare(column: str, what: str, remedy: str) -> None:
         findings.append(Finding(ERROR, "form", what, remedy, str(path), "", column))
 
+    if named := _units_below(sample):
+        column, unit = named
+        remedy = f"Remove the line, and declare its units with --unit {column}={unit}"
+        declare(column, f"the line below the header holds units, {unit!r}", remedy)
     if request.decimal == "." and (column := _with_commas(sample)):
         cell = next(cell for cell in sample.columns[column] if COMMA.fullmatch(cell))
         declare(column, f"decimals are written with a comma, {cell!r}", "Declare --decimal ,")
@@ -77,6 +82,14 @@ def _sample(path: Path) -> Sample:
     columns = zip(*(line for line in lines if len(line) == len(header)), strict=True)
     cells = [[cell.strip() for cell in column if cell.strip()] for column in columns]
     return Sample(dict(zip((name.strip() for name in header), cells, strict=False)), delimiter)
+
+
+def _units_below(sample: Sample) -> tuple[str, str] | None:
+    """A column that begins with the name of a unit instead of a number, and that unit."""
+    firsts = {name: cells[0] for name, cells in sample.columns.items() if cells}
+    return next(
+        ((name, cell) for name, cell in firsts.items() if cell != "nan" and known(cell.strip("[]()"))), None
+    )
 
 
 def _with_commas(sample: Sample) -> str:
