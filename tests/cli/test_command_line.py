@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.cli.verbs import PAPER_VERBS, VERBS, example, meant
 from mclstm.config import check_config
@@ -114,6 +115,7 @@ def test_a_finished_run_says_so_when_it_is_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = trained(tmp_path, updates=2)
+    pipeline.evaluate(run, figures=False)
     assert main(["resume", str(run), "--json"]) == 0
     captured = capsys.readouterr()
     assert f"{run} was finished before: nothing was trained." in captured.err

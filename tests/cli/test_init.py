@@ -52,7 +52,7 @@ def test_the_commands_of_the_page_lead_to_a_figure(here: Path, capsys: pytest.Ca
     section = re.search(r"## Your own river.*?(?=\n## )", page, flags=re.DOTALL)
     assert section is not None
     commands = [line.split()[1:] for line in re.findall(r"^    (mclstm .*)$", section[0], flags=re.MULTILINE)]
-    assert [words[0] for words in commands] == ["init", "check", "train", "predict", "report"]
+    assert [words[0] for words in commands] == ["init", "check", "train", "predict"]
     river().to_csv("river.csv", index=False)
     for words in commands:
         (run,) = Path("runs/river").glob("*/") if Path("runs").exists() else [Path("RUN")]
@@ -90,7 +90,7 @@ def test_a_german_table_is_read_as_it_is_written(here: Path) -> None:
     config = config_of(table.rename(columns={"Datum": "date"}), *roles, *units, sep=";", decimal=",")
     assert (config.data.decimal, config.data.date_format) == (",", "%d.%m.%Y")
     assert config.data.missing_values == [-999.0]
-    assert main(["train", "river.yaml", "--set", "training.updates=1", "--quiet"]) == 0
+    assert main(["train", "river.yaml", "--set", "training.updates=1", "--quiet", "--no-figures"]) == 0
 
 
 def test_the_fulda_of_the_demo(here: Path) -> None:
