@@ -1,11 +1,13 @@
 """Rivals by hand and against numpy's least squares; nothing leaks from test steps or from the day before."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from mclstm.errors import DataError
-from mclstm.evaluation.regression import PENALTIES, coefficients, factors, left_out
+from mclstm.evaluation.regression import PENALTIES, coefficients, factors, left_out, shrunk
 from mclstm.evaluation.rival_scores import require_rivals
 from mclstm.evaluation.rivals import (
     RIVALS,
@@ -122,7 +124,7 @@ def test_left_out_is_what_fits_without_each_row_give() -> None:
         others = np.arange(7) != row
         solved = coefficients(factors(features[others]), values[others], 0.7)
         by_hand += float(((values[row] - features[row] @ solved) ** 2).sum())
-    assert left_out(factors(features), values, 0.7) == pytest.approx(by_hand, rel=1e-10)
+    assert (left_out(factors(features), values, 0.7) ** 2).sum() == pytest.approx(by_hand, rel=1e-10)
 
 
 def test_regression_equals_least_squares_on_lags_and_auxiliaries() -> None:
@@ -142,6 +144,22 @@ def test_regression_equals_least_squares_on_lags_and_auxiliaries() -> None:
         solved = np.linalg.lstsq(design[known], flow[known, outlet], rcond=None)[0]
         # The smallest penalty, 1e-3, is not zero: singular values of 300 rows make it 1e-3 / 300 of them.
         np.testing.assert_allclose(found[:, outlet], design @ solved, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("rival", [regression, regression_by_time])
+def test_the_lags_are_those_that_the_flow_needs_as_far_as_a_sequence_is_long(
+    rival: Callable[..., np.ndarray],
+) -> None:
+    steps, source = 24 * 40, np.random.default_rng(7)
+    x = inflows(steps, 1)
+    late = np.zeros(steps)
+    late[30:] = 0.5 * x[0, :-30, 0]  # leaves 30 steps after it came
+    whole, train = record(late + source.normal(0, 0.1, steps), freq="h", x=x), until(24 * 30, steps)
+    np.testing.assert_array_equal(rival(whole, train), rival(whole, train, (37,)))
+    soon = whole._replace(y=(0.5 * x + source.normal(0, 0.1, x.shape)))
+    np.testing.assert_array_equal(rival(soon, train), rival(soon, train, (13,)))
+    days = whole._replace(begins=np.arange(steps) % 24 == 0)  # no lag reaches back beyond 24 steps
+    np.testing.assert_array_equal(rival(days, train), rival(days, train, (13,)))
 
 
 def by_day(days: int, seed: int) -> Record:
@@ -201,11 +219,12 @@ def test_rivals_that_steps_cannot_have_are_refused() -> None:
 
 def test_regression_by_time_equals_ridge_by_the_hour_with_every_day_left_out_once() -> None:
     data, train = by_day(9, 6), until(24 * 6, 24 * 9)
-    common = regression(data, train)[0]
+    common = regression(data, train, (13,))[0]
     lags = lagged(data.x, data.first(), 13)[0].reshape(len(train), -1)
     scaled = (lags - lags[train].mean(0)) / lags[train].std(0)
     features, scale = np.concatenate([np.ones((len(train), 1)), scaled], axis=1), data.y[0][train].std()
-    rest, hour = (data.y[0] - common) / scale, np.arange(len(train)) % 24
+    hour, rest = np.arange(len(train)) % 24, np.full_like(common, NAN)
+    rest[train] = shrunk([(scaled[train], (data.y[0] - data.y[0][train].mean())[train] / scale)]).left_out[0]
 
     def solved(rows: np.ndarray, penalty: float) -> np.ndarray:
         x = features[rows]
@@ -226,4 +245,4 @@ def test_regression_by_time_equals_ridge_by_the_hour_with_every_day_left_out_onc
     for time in range(24):
         here = hour == time
         expected[here] += scale * (features[here] @ solved(here & train, best))
-    np.testing.assert_allclose(regression_by_time(data, train)[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(regression_by_time(data, train, (13,))[0], expected, rtol=1e-9)

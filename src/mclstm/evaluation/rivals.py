@@ -1,11 +1,14 @@
 """Simple models to score beside a trained one: fitted on its training steps, without gradients.
 
 Every rival takes (record, train) and returns predictions (S, T, Y) of all steps; `RIVALS` lists them by name.
-S sites, T steps, M masses, A auxiliaries, Y targets. Each site has a fit of its own. Rivals see what the
-model sees: the masses, its auxiliaries, the time. Before the beginning of a sequence there was nothing.
+S sites, T steps, M masses, A auxiliaries, Y targets. Each site has a fit of its own. The regressions and the
+share of inflow see what the model sees: the masses, its auxiliaries, the time; before the beginning of a
+sequence there was nothing. `climatology` sees the time alone. `last-week` and `persistence` see more than the
+model: earlier observations of the targets, those of the scored period too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +25,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LAGS = 13  # of the inflow: this step and the twelve before it
+# Of the inflow: this step and the 12, 24, 36 or 48 before it, whichever leaves the smallest error.
+LAGS = (13, 25, 37, 49)
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
 
 
@@ -121,7 +125,7 @@ def lagged(values: Floats, first: NDArray[np.int64], lags: int) -> Floats:
     return np.where(inside[..., np.newaxis], values[:, np.maximum(earlier, 0)], 0.0)
 
 
-def share_of_inflow(record: Record, train: Flags, lags: int = LAGS) -> Floats:
+def share_of_inflow(record: Record, train: Flags, lags: int = LAGS[-1]) -> Floats:
     """y_t = s X_{t-l}: a share s of the total inflow, l steps later; by least squares, for each target."""
     total = lagged(record.x.sum(-1, keepdims=True), record.first(), lags)[..., 0]  # (S, T, lags)
     result = np.full_like(record.y, np.nan)
@@ -137,49 +141,81 @@ def share_of_inflow(record: Record, train: Flags, lags: int = LAGS) -> Floats:
     return result
 
 
-def regression(record: Record, train: Flags, lags: int = LAGS) -> Floats:
+class Fit(NamedTuple):
+    """A regression of one site with some number of lags."""
+
+    flow: Floats  # (T, Q) at all steps
+    left_out: Floats  # (N, Q) errors of the steps to learn from, each predicted from the others
+
+    def error(self) -> float:
+        """The sum of squares of what is left out."""
+        return float((self.left_out**2).sum())
+
+
+def regression(record: Record, train: Flags, lags: Sequence[int] = LAGS) -> Floats:
     """y_t = b + sum_l B_l x_{t-l} + C a_t: a linear map of the last inflows and of the auxiliaries.
 
-    Its ridge penalty is chosen by leaving out one training step at a time.
+    Its ridge penalty and its number of lags are chosen by leaving out one training step at a time.
     """
-    result = np.full_like(record.y, np.nan)
-    for site, features in _features(record, train, lags):
-        for known, targets in _alike(record.y[site], train):
-            flow, centre = record.y[site][known][:, targets], features[known].mean(0)
-            mean, scale = flow.mean(0), _deviation(flow)
-            (found,) = shrunk([(features[known] - centre, (flow - mean) / scale)])
-            result[site][:, targets] = mean + scale * ((features - centre) @ found)
-    return result
+    return _best(record, train, lags, _common)
 
 
-def regression_by_time(record: Record, train: Flags, lags: int = LAGS) -> Floats:
+def regression_by_time(record: Record, train: Flags, lags: Sequence[int] = LAGS) -> Floats:
     """The regression with coefficients of its own for each time of the day, shrunk towards the common ones.
 
-    y_t = b + d_k + sum_l (B_l + D_kl) x_{t-l} + (C + E_k) a_t, k the time of day. One ridge penalty on all of
-    d, D and E is chosen by leaving out one training day at a time. A time that training lacks has none.
+    y_t = b + d_k + sum_l (B_l + D_kl) x_{t-l} + (C + E_k) a_t, k the time of day. d, D and E learn from what
+    the regression leaves of a step that it was not fitted on. One ridge penalty on all of them and the lags
+    are chosen by leaving out one training day at a time. A time that training lacks has none.
     """
-    result, slots = regression(record, train, lags), record.slots()
-    for site, features in _features(record, train, lags):
-        whole = np.concatenate([np.ones((len(features), 1)), features], axis=1)
-        for known, targets in _alike(record.y[site], train):
-            rest = record.y[site][:, targets] - result[site][:, targets]
-            scale = _deviation(record.y[site][known][:, targets])
-            times = np.unique(slots[known])
-            rows = [known & (slots == time) for time in times]
-            own = shrunk([(whole[row], rest[row] / scale) for row in rows])
-            for time, found in zip(times, own, strict=True):
-                here = slots == time
-                result[site][np.ix_(here, targets)] += scale * (whole[here] @ found)
+    return _best(record, train, lags, partial(_by_time, slots=record.slots()))
+
+
+def _best(record: Record, train: Flags, lags: Sequence[int], fit: Callable[..., Fit]) -> Floats:
+    """The flow of the fit whose number of lags leaves the smallest error, for each site and its targets."""
+    result = np.full_like(record.y, np.nan)
+    for site, y in enumerate(record.y):
+        for known, targets in _alike(y, train):
+            tried = _possible(record, known, lags)
+            fits = (fit(_features(record, site, train, each), y[:, targets], known) for each in tried)
+            result[site][:, targets] = min(fits, key=Fit.error).flow
     return result
 
 
-def _features(record: Record, train: Flags, lags: int) -> Iterator[tuple[int, Floats]]:
-    """Every site with its lagged inflows and auxiliaries (T, P), of mean 0 and deviation 1 in training."""
-    for site in range(len(record.x)):
-        inflows = lagged(record.x[site : site + 1], record.first(), lags)[0]
-        features = np.concatenate([inflows.reshape(len(inflows), -1), record.a[site]], axis=1)
-        inside = features[train]
-        yield site, (features - inside.mean(0)) / _deviation(inside)
+def _possible(record: Record, known: Flags, lags: Sequence[int]) -> Sequence[int]:
+    """The numbers of lags that sequences are long enough for, with fewer coefficients than known steps."""
+    longest = int((np.arange(len(known)) - record.first()).max()) + 1
+    most = min(longest, known.sum() // max(1, record.x.shape[-1]))
+    return [each for each in lags if each <= most] or lags[:1]
+
+
+def _common(features: Floats, y: Floats, known: Flags) -> Fit:
+    """One map for all steps; features: (T, P) · y: (T, Q) · known: (T,), the steps to learn from."""
+    centre, mean, scale = features[known].mean(0), y[known].mean(0), _deviation(y[known])
+    fit = shrunk([(features[known] - centre, (y[known] - mean) / scale)])
+    flow = mean + scale * ((features - centre) @ fit.coefficients[0])
+    return Fit(flow, scale * fit.left_out[0])
+
+
+def _by_time(features: Floats, y: Floats, known: Flags, slots: NDArray[np.int64]) -> Fit:
+    """A map for each time of the day; shapes as for `_common`, slots: (T,)."""
+    common, scale = _common(features, y, known), _deviation(y[known])
+    whole = np.concatenate([np.ones((len(features), 1)), features], axis=1)
+    times, inside = np.unique(slots[known]), slots[known]
+    own = shrunk([(whole[known][inside == at], common.left_out[inside == at] / scale) for at in times])
+    flow = common.flow.copy()
+    for at, found in zip(times, own.coefficients, strict=True):
+        flow[slots == at] += scale * (whole[slots == at] @ found)
+    return Fit(flow, scale * np.concatenate(own.left_out))
+
+
+def _features(record: Record, site: int, train: Flags, lags: int) -> Floats:
+    """The lagged inflows and auxiliaries of a site (T, P), of mean 0 and deviation 1 in training."""
+    inflows = lagged(record.x[site : site + 1], record.first(), lags)[0]
+    features = np.concatenate(
+        [inflows.reshape(len(inflows), lags * record.x.shape[-1]), record.a[site]], axis=1
+    )
+    inside = features[train]
+    return np.asarray((features - inside.mean(0)) / _deviation(inside))
 
 
 def _alike(y: Floats, train: Flags) -> Iterator[tuple[Flags, NDArray[np.intp]]]:

@@ -30,7 +30,7 @@ FLOORS = {
     "share-of-inflow": ("dense", "sparse-step", "sparse-overall"),
 }
 LAGGED = ("regression", "regression-by-time", "share-of-inflow")
-TRIED = (LAGS, 25, 37, 49)  # lags; the number is chosen on validation days, as settings of networks are
+TRIED = (*LAGS, 61, 73)  # lags; the number is chosen on validation days, as settings of networks are
 SPLIT_SEED = 0
 
 
@@ -86,7 +86,7 @@ def predictions(model: str, lags: int | None, task: FlowTask, learned: Tensor, t
     """
     rival: Callable[..., np.ndarray] = RIVALS[model]
     if lags is not None:
-        rival = partial(rival, lags=lags)
+        rival = partial(rival, lags=lags if model == "share-of-inflow" else (lags,))
     record, steps = record_of(task, learned, test), len(task.known)
     y = rival(record, np.repeat(learned.numpy(), steps))
     return torch.from_numpy(y[0].reshape(-1, steps, y.shape[-1]).swapaxes(0, 1).copy())
@@ -111,7 +111,8 @@ def record_of(task: FlowTask, learned: Tensor, test: bool) -> Record:
 
 def row_by_row(value: Tensor) -> np.ndarray:
     """(T, N, C) as one site of consecutive days, (1, N T, C)."""
-    return value.double().swapaxes(0, 1).reshape(1, -1, value.shape[-1]).numpy()
+    steps, days, columns = value.shape
+    return value.double().swapaxes(0, 1).reshape(1, days * steps, columns).numpy()
 
 
 def times_of(days: Days) -> np.ndarray:
