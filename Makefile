@@ -40,7 +40,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-page record-warnings record-runtime docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-runtime docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -60,6 +60,10 @@ record-demo: env
 # CAMELS_US is the folder of the 447 basins.
 record-warnings: env
 	$(PYTHON) -m mclstm_paper.first_contact --data "$(CAMELS_US)" --out results/first_contact/camels_warnings.json
+
+record-examples: env
+	for name in transport warehouse; do \
+		$(PYTHON) -m mclstm_paper.example_record examples/$$name.yaml --out results/examples/$$name.json || exit 1; done
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
