@@ -19,7 +19,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from mclstm.config import TrainingConfig, check_sequences, check_training
+from mclstm.config import TrainingConfig, check_model, check_sequences, check_training
 from mclstm.config.error_messages import MODELS as MODEL_SECTIONS
 from mclstm.data.checks.mass_budget import budget_findings, series_budgets
 from mclstm.data.checks.unit_check import require_balance
@@ -99,6 +99,7 @@ def fit(
         seed=seed, scored=list(scored), impute=impute, members=members, **cut,
     )  # fmt: skip
     usual = usual_options(one_of("model", model, MODELS))
+    check_model("fit", model, options)
     if members is not None and options.get("dropout", usual.get("dropout")):
         raise ConfigError("fit: members would draw their dropout from one stream. Leave one of them out.")
     roles = _roles(frame, _names(mass), _names(aux), _names(target))
@@ -217,8 +218,5 @@ def _start(options: dict[str, Any], time: pd.DatetimeIndex) -> dict[str, Any]:
     residence = options.get("residence")
     if residence is None:
         return options
-    twice = [name for name in ("stay", "output_bias") if name in options]
-    if twice:
-        raise ConfigError(f"fit: residence sets stay and output_bias; leave {twice[0]} out.")
     rest = {name: value for name, value in options.items() if name != "residence"}
     return rest | start_with(residence, time)

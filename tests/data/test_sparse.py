@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from mclstm.data.sequences import Rhythm, inside_sequences
 from mclstm.data.sparse import as_counted
+from mclstm.errors import ConfigError
 
 SLOTS = ["06:00-07:00", "18:00"]
 STEPS = 24 * 5
@@ -27,6 +29,13 @@ def test_targets_are_known_at_the_scored_times_only() -> None:
     np.testing.assert_array_equal(seen["in_a"], series()["in_a"])
     np.testing.assert_array_equal(seen["out"].to_numpy()[known], series()["out"].to_numpy()[known])
     assert as_counted(series(), [], None, TRAIN).identical(series())
+
+
+def test_a_slot_outside_the_sequences_is_refused() -> None:
+    inside = inside_sequences(pd.DatetimeIndex(series()["time"]), Rhythm(begin="04:00", end="23:00")) & TRAIN
+    assert np.isfinite(as_counted(series(), ["03:00-04:00"], None, inside)["out"]).any()
+    with pytest.raises(ConfigError, match=r"no sequence of the training period has a step at '03:00'\. Give"):
+        as_counted(series(), ["06:00", "03:00"], None, inside)
 
 
 @pytest.mark.parametrize("how", ["mean-per-step", "mean"])

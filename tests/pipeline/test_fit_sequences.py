@@ -67,7 +67,21 @@ def test_what_is_refused() -> None:
         fitted(warmup=3)
     with pytest.raises(ConfigError, match=r"fit, sequences.*no time of a day"):
         fitted(sequences={"begin": "dawn"})
-    with pytest.raises(ConfigError, match="residence sets stay and output_bias; leave stay out"):
+    with pytest.raises(ConfigError, match="fit: has residence, which sets stay and output_bias, and stay"):
         fitted(residence="3h", stay=0.5)
+    for wrong, message in (
+        (
+            {"model": "lstm", "residence": "3h"},
+            "fit, residence: there is no such key. It is a key of mclstm and hybrid.",
+        ),
+        ({"hidden_siz": 3}, "fit, hidden_siz: there is no such key. Did you mean 'hidden_size'"),
+        ({"head": "mcfcc"}, "fit, head: needs 'sum', 'linear', 'mcfc' or 'scaled'; got 'mcfcc'"),
+        ({"hidden_size": "many"}, "fit, hidden_size: needs"),
+        ({"residence": "soon"}, "'soon' is no duration above zero"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            fitted(**wrong)
+        assert message in str(caught.value)
+        assert len(str(caught.value).splitlines()) == len(wrong)  # of lstm also the head
     with pytest.raises(ConfigError, match="no sequences to skip"):
         fitted(sequences=None, missing_mass="skip", length=20, warmup=4, stride=None)

@@ -4,6 +4,7 @@ from mclstm.config.data import DataConfig as DataConfig
 from mclstm.config.data import PeriodsConfig as PeriodsConfig
 from mclstm.config.load import Config as Config
 from mclstm.config.load import check_config as check_config
+from mclstm.config.load import check_model as check_model
 from mclstm.config.load import check_sequences as check_sequences
 from mclstm.config.load import check_training as check_training
 from mclstm.config.load import dump_config as dump_config

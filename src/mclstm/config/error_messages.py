@@ -151,6 +151,9 @@ def suggestion(place: Place, classes: Classes) -> str:
     if home:
         renamed = "" if ours(place) == place[-1] else f", as {ours(place)!r}"
         return f"It belongs under {home!r}{renamed}."
+    having = [name for name, each in MODELS.items() if ours(place) in each.model_fields]
+    if section in MODELS.values() and having and MODELS[having[0]] is not section:
+        return f"It is a key of {' and '.join(having)}."
     if close:
         return f"Did you mean {close!r}?"
     return f"Known here: {', '.join(section.model_fields if section else ())}."
@@ -158,7 +161,10 @@ def suggestion(place: Place, classes: Classes) -> str:
 
 def home_of(place: Place, classes: Classes) -> str | None:
     """The other section that has this key, or what another tool calls so; None if its own has it."""
-    others, section = SECTIONS | {"model": MCLSTMConfig}, class_of(place, classes)
+    section = class_of(place, classes)
+    # The options of a model alone have no other sections, and a model's section has no second one.
+    others = {} if classes[""] in MODELS.values() else dict(SECTIONS)
+    others |= {} if section in MODELS.values() else {"model": MCLSTMConfig}
     if section is not None and ours(place) in section.model_fields:
         return None
     fitting = (name for name in others if ours(place) in others[name].model_fields)

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from mclstm.config.data import DataConfig, PeriodsConfig
-from mclstm.config.error_messages import explain
+from mclstm.config.error_messages import MODELS, explain
 from mclstm.config.field_types import NAME, RULES
 from mclstm.config.model import ConservingConfig, ModelConfig
 from mclstm.config.rhythm import SequencesConfig
@@ -24,8 +24,8 @@ from mclstm.config.training import EvaluationConfig, TrainingConfig
 from mclstm.errors import ConfigError
 
 __all__ = [
-    "Config", "anchored", "check_config", "check_sequences", "check_training", "checked", "dump_config",
-    "json_schema", "load_config", "unshared",
+    "Config", "anchored", "check_config", "check_model", "check_sequences", "check_training", "checked",
+    "dump_config", "json_schema", "load_config", "unshared",
 ]  # fmt: skip
 
 Section = TypeVar("Section", bound=BaseModel)
@@ -143,6 +143,17 @@ def check_training(place: str, **options: Any) -> TrainingConfig:
     mclstm.errors.ConfigError: fit, updates: needs a number of at least 1; got 0.
     """
     return checked(TrainingConfig, options, {(): place})
+
+
+def check_model(place: str, name: str, options: Mapping[str, Any]) -> None:
+    """Check the section `model` of one model, from the keywords of a function; `place` begins the message.
+
+    >>> check_model("fit", "lstm", {"hidden_size": 0})
+    Traceback (most recent call last):
+    mclstm.errors.ConfigError: fit, hidden_size: needs a number of at least 1; got 0.
+    """
+    written = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+    checked(MODELS[name], {"name": name, **written}, {(): place})
 
 
 def check_sequences(place: str, options: Mapping[str, Any]) -> SequencesConfig:

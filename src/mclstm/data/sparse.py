@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mclstm.data.clock import at_times, since_start
 from mclstm.data.series import names, times
+from mclstm.errors import ConfigError
 
 __all__ = ["as_counted", "with_imputed_mass", "with_targets_at"]
 
@@ -23,9 +24,16 @@ def as_counted(
     """The series as training sees it, if it was counted in these slots only; without slots, as it is.
 
     impute: what stands for the mass at other times, as for `with_imputed_mass`; None: the mass itself
+    learned_from: the steps of training, in its sequences; a slot that holds none of them is refused
     """
     if not slots:
         return series
+    for slot in slots:
+        if not (at_times(times(series), [slot]) & learned_from).any():
+            raise ConfigError(
+                f"scored: no sequence of the training period has a step at {slot!r}. "
+                "Give times inside the sequences, or begin these earlier."
+            )
     scored = at_times(times(series), slots)
     series = with_targets_at(series, scored)
     return series if impute is None else with_imputed_mass(series, scored, learned_from, impute)
