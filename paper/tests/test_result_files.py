@@ -2,17 +2,23 @@
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from experiment_commands import before_seed, content, fail, paper, run, set_limits, success
+from mclstm.errors import ConfigError
 from mclstm.jobs.job import alone
+from mclstm_paper.hnn.mass_training import series_recipe
 from mclstm_paper.options import Options, Plan
+from mclstm_paper.pendulum.settings import Recipe, recipe
 from mclstm_paper.recurrent_arithmetic import gate_matrices
 from mclstm_paper.registry import experiment
-from mclstm_paper.result_files import made_by, subject, write
+from mclstm_paper.result_files import made_by, require_counted, subject, write
 from mclstm_paper.results import Row, merge_rows, row
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 @pytest.fixture(autouse=True)
@@ -178,3 +184,26 @@ def test_jobs_are_matched_with_rows_by_their_folders() -> None:
     assert subject("nau/addition/seeds-0-9", arithmetic) == ("nau", "addition")
     assert not made_by("nau/addition/seeds-0-9", arithmetic, {("nau", "subtraction")})
     assert made_by("nau/seeds-0-9", addition, {("nau", "seq length")})
+
+
+def test_another_recipe_needs_another_number_of_its_scoring(tmp_path: Path) -> None:
+    old = [row("all", "mclstm", "mse", [1.0]) | {"scorings": 1, "recipe": "abc"}]
+    require_counted(tmp_path, old, [old[0] | {"recipe": "abc"}, old[0] | {"model": "lstm", "recipe": "def"}])
+    require_counted(tmp_path, old, [old[0] | {"scorings": 2, "recipe": "def"}])
+    with pytest.raises(
+        ConfigError, match=r"scoring 1 of mclstm with another recipe \(abc; now def\)\. Raise"
+    ):
+        require_counted(tmp_path, old, [old[0] | {"recipe": "def"}])
+
+
+@pytest.mark.parametrize("protocol", ["stated", "published"])
+@pytest.mark.parametrize(("name", "recipe_of"), [("pendulum", recipe), ("hnn", series_recipe)])
+def test_committed_rows_are_of_the_recipes_in_the_code(
+    name: str, recipe_of: Callable[..., Recipe], protocol: str
+) -> None:
+    content = json.loads((RESULTS / name / f"{protocol}.json").read_text())
+    counted = [one for one in content["rows"] if "recipe" in one]
+    assert counted
+    for one in counted:
+        plan = recipe_of(one["model"], protocol)
+        assert (one["scorings"], one["recipe"]) == (plan.scoring, plan.digest())

@@ -12,7 +12,7 @@ from mclstm_paper.experiment import Experiment
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.results import Row, merge_rows, read_results, save_results
 
-__all__ = ["TRIVIAL", "Content", "read_files", "require_no_loss", "result_file", "write"]
+__all__ = ["TRIVIAL", "Content", "read_files", "require_counted", "require_no_loss", "result_file", "write"]
 
 TRIVIAL = ("constant", "exact")  # in every table, so that nobody takes a trivial score for learning
 Content = dict[str, Any]
@@ -64,6 +64,18 @@ def require_as_much(path: Path, row: Row, jobs: Sequence[Job]) -> None:
         )
 
 
+def require_counted(path: Path, old: Sequence[Row], new: Sequence[Row]) -> None:
+    """Refuse rows of another recipe that claim to be the same scoring of the test as those of the file."""
+    before = {(row["model"], row.get("scorings")): row["recipe"] for row in old if "recipe" in row}
+    for row in new:
+        known = before.get((row["model"], row.get("scorings")))
+        if "recipe" in row and known not in (None, row["recipe"]):
+            raise ConfigError(
+                f"{path} holds scoring {row['scorings']} of {row['model']} with another recipe ({known}; now "
+                f"{row['recipe']}). Raise the number of the scoring with the recipe."
+            )
+
+
 def makes(job: Job, row: Row) -> bool:
     """Whether a row comes from a job: same model, and same operation where jobs have one."""
     model, operation = job.parameters.get("model"), job.parameters.get("operation", row["setting"])
@@ -97,6 +109,7 @@ def save(
     old = read_results(path)
     if old is not None and old.get("profile") != profile:
         old = None  # a quick look and the paper's scale do not share a table
+    require_counted(path, old["rows"] if old else [], rows)
     both = merge_rows(old["rows"] if old else [], rows, careful=partial or profile == "paper")
     used = [row for row in rows if any(row is one for one in both)]
     whole = task.complete_rows(both)

@@ -5,14 +5,22 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from mclstm.evaluation.comparison import wilcoxon_test
 from mclstm_paper.bench.ratios import find, ratio
+from mclstm_paper.hnn.task import SETTINGS as SERIES
+from mclstm_paper.pendulum.inputs import FREQUENCIES
+from mclstm_paper.pendulum.motion import DT, POINTS
+from mclstm_paper.pendulum.settings import recipe
+from mclstm_paper.pendulum.task import SETTINGS, TUNING
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
 from mclstm_paper.seed_rows import paired
 from mclstm_paper.statistics import proportion_test
+from mclstm_paper.traffic.experiment import LIMIT, SCALES
+from mclstm_paper.traffic.floors import TRIED
 
 ROOT = Path(__file__).parents[3]
 
@@ -137,3 +145,100 @@ def test_the_eager_model_over_a_loop_of_an_lstm() -> None:
     text = page("runtime")
     assert "takes {} times as long as our loop of an LSTM ({} on two threads)".format(*ratios) in text
     assert f"the paper's took {theirs[0] / theirs[1]:.1f} times as long as its own" in text
+
+
+def test_how_fast_the_curves_and_the_pendulums_turn() -> None:
+    text, period = page("pendulum"), round(2 * (POINTS - 1) / np.gcd.reduce(FREQUENCIES))
+    steps = [50 * np.pi / (POINTS - 1), *(2 * DT * np.sqrt(9.81 / length) for length in (1.0, 0.75))]
+    curve, long, short = (f"{step:.4f}" for step in steps)
+    turns = (
+        f"the curve f = 50 turns by {curve} rad per step; the energies of a pendulum of 1 m turn by {long}"
+    )
+    assert f"{turns}, those of 0.75 m by {short}." in text
+    assert f"they repeat after {period} steps" in text
+
+
+def test_what_the_recipes_of_the_pendulum_were_chosen_from() -> None:
+    trials = json.loads((ROOT / "results/pendulum/trials.json").read_text())["trials"]
+    means = {
+        one["changes"]["outlet_start"]: one["mean"]
+        for one in trials
+        if (one["model"], one["protocol"], one["sets"]) == ("mclstm", "stated", 12)
+    }
+    assert f"{means[-5.0]:.2g} from -5 and {means[-8.0]:.2g} from -8" in page("pendulum")
+    assert f"There are {len(TUNING)} of them" in page("pendulum")
+    assert f"paper's {len(SETTINGS)} data sets" in page("pendulum")
+    starts = [
+        recipe(model, "stated").outlet_start for model in ("mclstm", "mclstm-invariant", "mclstm-clock")
+    ]
+    assert starts == [-5.0, -8.0, -8.0]
+
+
+def test_half_of_the_total_is_better_on_most_pendulums() -> None:
+    for protocol in ("stated", "published"):
+        model, floor = (row(f"pendulum/{protocol}.json", m, "all", "mse") for m in ("mclstm", "half-total"))
+        pairs = list(zip(model["values"], floor["values"], strict=True))
+        assert sum(ours > theirs for ours, theirs in pairs) > len(pairs) / 2
+        clock = row(f"pendulum/{protocol}.json", "mclstm-clock", "all", "mse")
+        assert clock["value"] < 0.01 * floor["value"]  # "orders of magnitude"
+    assert "Half of the true total for each energy, without any phase, is better on most sets" in page(
+        "pendulum"
+    )
+
+
+def test_how_many_series_without_friction_are_not_learned_to_their_end() -> None:
+    text, file = page("hamiltonian"), "hnn/published.json"
+    count = {5: "Five", 6: "Six", 7: "Seven"}[row(file, "mclstm", "all", "mse")["unfinished"]]
+    assert f"{count} of the {len(SERIES)} series never reach their whole training part" in text
+    assert f"That is {len(SERIES)} series." in text
+    leak, without, floor = (
+        row(f"hnn/{protocol}.json", model, "all", "mse")["value"]
+        for protocol, model in (("published", "mclstm"), ("stated", "mclstm"), ("stated", "half-total"))
+    )
+    assert leak < floor < without
+    assert "with the nine sine curves in its place it is worse than half of the total" in text
+
+
+def test_who_wins_on_flights() -> None:
+    def scores(reading: str, metric: str) -> dict[str, float]:
+        rows = json.loads((ROOT / "results/traffic/stated.json").read_text())["rows"]
+        return {
+            r["model"]: r["value"]
+            for r in rows
+            if r["setting"] == f"flights-{reading}" and r["metric"] == metric
+        }
+
+    for reading in ("sparse-step", "sparse-overall"):
+        for metric in ("rmse", "rmse total", "rmse stock"):
+            values = scores(reading, metric)
+            assert min(values, key=values.__getitem__) == "mclstm-timeless"
+    dense = scores("dense", "rmse")
+    first, second, third, *_ = sorted(dense, key=dense.__getitem__)
+    assert (first, {second, third}) == ("regression-timeless", {"regression", "regression-by-time"})
+    sparse = scores("sparse-step", "rmse")
+    assert 0.6 * sparse["lstm"] < sparse["mclstm-timeless"] < sparse["mclstm"] < sparse["lstm"]
+    networks = ("mclstm", "lstm", "lstm-harmonics", "lstm-timeless")
+    assert all(1.005 < dense[model] / dense[first] < 1.02 for model in networks)  # "about a percent"
+    text = page("traffic")
+    assert "the regressions have the lowest RMSE, the one without a clock first" in text
+    assert "Our aim of 0.6 of LSTM's RMSE is missed" in text
+
+
+def test_how_much_the_flights_were_trained_and_may_cost() -> None:
+    text, trained = page("traffic"), row("traffic/stated.json", "mclstm", "flights-dense", "rmse")
+    days = 365 - 365 // 4
+    epochs = trained["trained"] // -(-round(0.85 * days) // 32)
+    assert f"{trained['runs']} runs of {trained['trained']} updates, {epochs} epochs of these days" in text
+    runs, updates = SCALES["paper"]
+    assert f"with {runs} runs of {updates:,} updates" in text
+    assert f"limit of this experiment is {LIMIT // 3600} core-hours" in text
+    assert f"up to {TRIED[-1]} steps, is chosen on validation days" in text
+
+
+def test_the_regressions_win_on_the_transport_page() -> None:
+    for metric, sign in (("nse", -1), ("rmse", 1), ("mae", 1)):
+        for target in ("pooled", "total"):
+            models = ("this model", "regression", "regression-by-time")
+            ours, *theirs = (row("examples/transport.json", m, target, metric)["value"] for m in models)
+            assert all(sign * each < sign * ours for each in theirs)
+    assert "better than the model in every pooled score and in the total" in page("transport")

@@ -13,13 +13,14 @@ from mclstm_paper.options import Options, Plan
 from mclstm_paper.results import row
 from mclstm_paper.traffic import floors
 from mclstm_paper.traffic.days import City
-from mclstm_paper.traffic.experiment import EXPERIMENT, claims, jobs, score_rows
+from mclstm_paper.traffic.experiment import EXPERIMENT, LIMIT, claims, finished_days, jobs, score_rows
 from mclstm_paper.traffic.floors import FLOORS, predictions, record_of
 from mclstm_paper.traffic.models import NETWORKS
 from mclstm_paper.traffic.task import FlowTask
 from mclstm_paper.traffic.training import FORECAST, GRID_SEED
 
 RUN = ("dense", "sparse-overall")
+RESULTS = Path(__file__).parents[3] / "results"
 
 
 def run(smallville: Path, root: Path, *words: str) -> dict[str, Any]:
@@ -81,16 +82,37 @@ def test_the_whole_protocol(smallville: Path, tmp_path: Path, monkeypatch: pytes
     again = run(smallville, tmp_path, *words, "--models", "mclstm")
     assert before == {path: path.stat().st_mtime_ns for path in weights}
     assert again["rows"] == content["rows"]
+    # Whoever ran last, the day of every network is there to be drawn.
+    jobs_dir = tmp_path / "out/traffic/quick-stated/jobs"
+    assert list(finished_days(jobs_dir, "smallville-dense")) == list(NETWORKS)
 
 
 def test_the_grid_and_the_paper_size() -> None:
     plan = Plan(Options(profile="paper"))
     by_name = {job.name: job for job in jobs(plan)}
     sparse = by_name["mclstm/flights-sparse-step/seeds-0-49"]
-    assert (len(sparse.parameters["grid"]), sparse.goal) == (60, 10_000)
-    assert len(by_name["lstm/flights-sparse-step/seeds-0-49"].parameters["grid"]) == 30
+    assert (len(sparse.parameters["grid"]), sparse.goal) == (20, 2_000)
+    assert len(by_name["lstm/flights-sparse-step/seeds-0-49"].parameters["grid"]) == 10
     assert GRID_SEED not in sparse.parameters["seeds"]
     assert "last-week/flights-sparse-step/fit" not in by_name
+
+
+def core_seconds(one: Job, seconds: dict[str, dict[str, float]]) -> float:
+    """What a job costs at most: its grid with one seed, and its seeds with the dearest setting."""
+    by_size = seconds[one.parameters["model"]]
+    grid = sum(by_size[str(hidden)] for hidden, *_ in one.parameters["grid"]) * one.parameters["grid_updates"]
+    dearest = max(by_size[str(hidden)] for hidden, *_ in one.parameters["grid"])
+    return grid + dearest * len(one.parameters["seeds"]) * one.goal
+
+
+def test_the_paper_profile_stays_in_its_limit_and_the_papers_larger_sizes_would_not() -> None:
+    seconds = json.loads((RESULTS / "traffic/cost.json").read_text())["seconds"]
+    whole = [job for job in jobs(Plan(Options(profile="paper"))) if job.parameters["model"] in NETWORKS]
+    assert len(whole) == 18
+    assert sum(core_seconds(job, seconds) for job in whole) < LIMIT
+    models = ("mclstm",)
+    larger = jobs(Plan(Options(profile="paper", models=models, settings=("dense",), cells=100)))
+    assert sum(core_seconds(job, seconds) for job in larger) > LIMIT
 
 
 def test_choices_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -123,20 +145,27 @@ def test_a_claim_needs_both_models_and_most_seeds() -> None:
     floor = row("x-sparse-step", "climatology", "rmse", [1.02])
     (against,) = claims([ours | {"model": "mclstm-timeless"}, floor])
     assert not against["holds"]
+    assert against["test"] == "Wilcoxon test, 8 seeds, not blind"
+    # A seed that failed in one model is compared in neither.
+    failed = theirs | {"values": [None, *theirs["values"][1:]]}
+    (one,) = claims([ours, failed])
+    assert (one["test"], one["holds"]) == ("Wilcoxon test, 7 seeds", True)
+    few = ours | {"values": [*ours["values"][:3], *[None] * 5]}
+    assert not claims([few, theirs])[0]["holds"]  # three pairs decide nothing
 
 
 def test_cities_of_the_paper_have_its_numbers_and_flights_do_not() -> None:
     result: dict[str, Any] = {"choice": {}, "trials": [], "scorings": 1, "failed": [-1]}
-    result["test"] = {"rmse": [1.0], "mae": [1.0], "rmse total": [1.0]}
+    result["test"] = {"rmse": [1.0], "rmse midnight": [1.0], "mae": [1.0], "rmse total": [1.0]}
 
     def printed(city: str, reading: str, model: str = "mclstm") -> list[float | None]:
         about = {"model": model, "operation": f"{city}-{reading}", "reading": reading}
         return [one["paper"] for one in score_rows(Job("one", FORECAST, about, 1), result, "published")]
 
-    assert printed("berlin", "sparse-step") == [13.6, 66.0, None]
-    assert printed("moscow", "sparse-overall", "lstm") == [45.6, 31.7, None]
+    assert printed("berlin", "sparse-step") == [None, 13.6, 66.0, None]
+    assert printed("moscow", "sparse-overall", "lstm") == [45.6, None, 31.7, None]
     others = (("berlin", "dense"), ("flights", "sparse-step"), ("berlin", "sparse-step", "lstm-timeless"))
-    assert all(printed(*other) == [None] * 3 for other in others)
+    assert all(printed(*other) == [None] * 4 for other in others)
     assert {name.rpartition("-")[0] for name in EXPERIMENT.settings if name.endswith("-dense")} == {
         "flights", "berlin", "istanbul", "moscow",
     }  # fmt: skip

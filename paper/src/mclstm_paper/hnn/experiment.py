@@ -59,7 +59,10 @@ def jobs(plan: Plan) -> list[Job]:
 def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
     """Errors of every model over all series and their parts."""
     scored = [job for job in jobs(plan) if job.work is not DAMPED_FIELD]
-    return model_rows(finished_by(scored, results, "model"), results, SETTINGS, PRINTED)
+    groups = finished_by(scored, results, "model")
+    return model_rows(
+        groups, results, SETTINGS, PRINTED, lambda model: series_recipe(model, plan.options.protocol)
+    )
 
 
 def trivial(options: Options) -> list[Row]:

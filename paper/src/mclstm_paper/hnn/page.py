@@ -28,6 +28,6 @@ BLOCKS: dict[str, Block] = {
     "hnn-figures": lambda root: figure_links(root, NAME, ("energies", "friction")),
 }
 SUMMARY = tuple(
-    Line(f"pendulum without friction, 24 series: error of {model}", "all", model, "mse", two_digits)
+    Line(f"pendulum without friction: error of {model}", "all", model, "mse", two_digits)
     for model in ("mclstm", "hnn", "mclstm-invariant", "half-total", "damped-cosine")
 )

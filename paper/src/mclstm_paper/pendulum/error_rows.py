@@ -8,6 +8,7 @@ import numpy as np
 from mclstm.evaluation.comparison import wilcoxon_test
 from mclstm.jobs.job import Job, Result
 from mclstm_paper.pendulum.predictions import scores
+from mclstm_paper.pendulum.settings import LSTM, MASS_MODELS, Recipe
 from mclstm_paper.pendulum.task import Series, Setting
 from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, interval_row
 from mclstm_paper.seed_rows import find, joined_results, numbers, paired
@@ -65,13 +66,16 @@ def model_rows(
     results: Mapping[str, Result],
     settings: Sequence[Setting],
     printed: Mapping[str, float],
+    recipe_of: Callable[[str], Recipe],
 ) -> list[Row]:
-    """The rows of every trained model."""
+    """The rows of every trained model, with a hash of its recipe where it has one."""
     rows = []
     for (model,), jobs in groups.items():
         outcome = joined_results([results[job.name] for job in jobs])
         seeds = [seed for job in jobs for seed in job.parameters["seeds"]]
         about = {"trained": jobs[0].goal, "scorings": jobs[0].parameters.get("scoring", 1)}
+        if model in (*MASS_MODELS, LSTM):
+            about["recipe"] = recipe_of(model).digest()
         if "window" in outcome:
             about["unfinished"] = sum(
                 window < settings[seed].steps for window, seed in zip(outcome["window"], seeds, strict=True)

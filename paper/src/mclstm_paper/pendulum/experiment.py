@@ -53,7 +53,8 @@ def jobs(plan: Plan) -> list[Job]:
 
 def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
     """Errors of every model over all sets and their parts."""
-    return model_rows(finished_by(jobs(plan), results, "model"), results, SETTINGS, PRINTED)
+    groups = finished_by(jobs(plan), results, "model")
+    return model_rows(groups, results, SETTINGS, PRINTED, lambda model: recipe(model, plan.options.protocol))
 
 
 def trivial(options: Options) -> list[Row]:

@@ -27,11 +27,19 @@ def error_tables(rows: Sequence[Row]) -> str:
     """Errors over all sets, then by training length and without friction, as mean and median."""
     cells = {(r["model"], r["setting"], r["metric"]): r for r in rows}
     models = list(dict.fromkeys(r["model"] for r in rows))
-    parts = [part for part in PARTS if any(r["setting"] == part for r in rows)]
-    by_part = {"mean, median": models} | {
-        part: [mean_and_median(cells.get((model, part, "mse"))) for model in models] for part in parts[1:]
+    whole = whole_table(cells, models)
+    by_part = {
+        part: [mean_and_median(cells.get((model, part, "mse"))) for model in models]
+        for part in PARTS
+        if any(r["setting"] == part and r["seeds"] != sets_of(cells, r["model"]) for r in rows)
     }
-    return f"{whole_table(cells, models)}\n\n{markdown(pd.DataFrame(by_part))}"
+    return f"{whole}\n\n{markdown(pd.DataFrame({'mean, median': models} | by_part))}" if by_part else whole
+
+
+def sets_of(cells: Cells, model: str) -> list[int]:
+    """All sets of a model; a part that has them all says nothing new."""
+    sets: list[int] = cells[model, "all", "mse"]["seeds"]
+    return sets
 
 
 def whole_table(cells: Cells, models: Sequence[str]) -> str:
@@ -131,7 +139,7 @@ BLOCKS: dict[str, Block] = {
     "pendulum-trials": trials_table,
 }
 SUMMARY = tuple(
-    Line(f"pendulum, 120 data sets: error of {model}", "all", model, "mse", two_digits)
+    Line(f"pendulum: error of {model}", "all", model, "mse", two_digits)
     for model in ("mclstm", "lstm", "mclstm-invariant", "mclstm-clock", "half-total", "damped-cosine")
 )
 HEADLINES = (

@@ -2,8 +2,11 @@
 
 A recipe was chosen on the settings of `task.TUNING` and committed before it met the 120 data sets. `scoring`
 counts how often the 120 sets have been scored with a recipe of this model; a change after that raises it.
+Result rows keep the hash of their recipe: another recipe under the same number is refused.
 """
 
+import hashlib
+import json
 from typing import Literal, NamedTuple
 
 from mclstm.nn.arguments import one_of
@@ -42,6 +45,16 @@ class Recipe(NamedTuple):
     keep_best: bool = False  # the weights of the lowest error at the largest window
     restarts: int = 1  # of which the one with the lowest training error counts
     scoring: int = 1
+
+    def digest(self) -> str:
+        """A hash of everything but the number of the scoring.
+
+        >>> one, again, other = Recipe("clock"), Recipe("clock", scoring=2), Recipe("clock", rate=0.1)
+        >>> one.digest() == again.digest() != other.digest()
+        True
+        """
+        content = json.dumps(self._replace(scoring=0)._asdict(), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def rates(self, updates: int) -> list[float]:
         """The learning rate of every update, for a training of this length.

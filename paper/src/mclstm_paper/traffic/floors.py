@@ -14,7 +14,7 @@ from mclstm.evaluation.rivals import LAGS, RIVALS, Record
 from mclstm.jobs.job import Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.protocols import Protocol
-from mclstm_paper.traffic.days import Days, clock_inputs, read_city
+from mclstm_paper.traffic.days import Clock, Days, clock_inputs, read_city
 from mclstm_paper.traffic.scoring import scores
 from mclstm_paper.traffic.task import FlowTask
 from mclstm_paper.traffic.training import count_scoring
@@ -27,9 +27,11 @@ FLOORS = {
     "last-week": ("dense",),
     "regression": ("dense", "sparse-step", "sparse-overall"),
     "regression-by-time": ("dense", "sparse-step", "sparse-overall"),
+    "regression-timeless": ("dense", "sparse-step", "sparse-overall"),
     "share-of-inflow": ("dense", "sparse-step", "sparse-overall"),
 }
-LAGGED = ("regression", "regression-by-time", "share-of-inflow")
+TIMELESS = "-timeless"
+LAGGED = ("regression", "regression-by-time", "regression-timeless", "share-of-inflow")
 TRIED = (*LAGS, 61, 73)  # lags; the number is chosen on validation days, as settings of networks are
 SPLIT_SEED = 0
 
@@ -46,8 +48,12 @@ def fit(
     reader: str,
     data: str | None = None,
 ) -> Result:
-    """Fit a floor to the training days and score it on the test days; the regressions see harmonics, too."""
-    task = FlowTask(read_city(data, reader), reading, "harmonics")
+    """Fit a floor to the training days and score it on the test days.
+
+    The regressions see harmonics, too; the one without a clock sees nothing but the inflow.
+    """
+    clock: Clock = "none" if model.endswith(TIMELESS) else "harmonics"
+    task = FlowTask(read_city(data, reader), reading, clock)
     lags, trials = lags_chosen(model, task)
     train, test = task.city.train, task.city.test
     learned = torch.arange(len(train.first) + len(test.first)) < len(train.first)
@@ -84,7 +90,7 @@ def predictions(model: str, lags: int | None, task: FlowTask, learned: Tensor, t
 
     learned: (N,) bool, the days to fit on. Only their scored steps are known, with imputed inputs elsewhere.
     """
-    rival: Callable[..., np.ndarray] = RIVALS[model]
+    rival: Callable[..., np.ndarray] = RIVALS[model.removesuffix(TIMELESS)]
     if lags is not None:
         rival = partial(rival, lags=lags if model == "share-of-inflow" else (lags,))
     record, steps = record_of(task, learned, test), len(task.known)

@@ -14,7 +14,7 @@ from mclstm_paper.experiment import Block, Headline, three_decimals
 from mclstm_paper.number_format import mean, updates
 from mclstm_paper.pages.sections import missing, read
 from mclstm_paper.protocols import PROTOCOLS
-from mclstm_paper.results import Row
+from mclstm_paper.results import Row, committed_results
 from mclstm_paper.traffic.days import Days
 from mclstm_paper.traffic.printed import CHOSEN, PRINTED
 from mclstm_paper.traffic.scoring import METRICS
@@ -112,12 +112,28 @@ def choices(root: Path) -> str:
     return "\n\n".join(parts) or missing(NAME, "stated")
 
 
+def cost_table(root: Path) -> str:
+    """What an update costs by hidden size, and what the paper's 50 runs of 10,000 updates would."""
+    seconds = committed_results(root / "results" / NAME / "cost.json")["seconds"]
+    lines = [
+        {
+            "model": model,
+            "hidden": size,
+            "ms per update and seed": f"{1000 * cost:.3g}",
+            "core-hours of 50 runs of 10,000 updates": f"{cost * 50 * 10_000 / 3600:.2g}",
+        }
+        for model in ("mclstm", "lstm")
+        for size, cost in seconds[model].items()
+    ]
+    return markdown(pd.DataFrame(lines))
+
+
 def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: str) -> Figure:
     """Counts that leave by every outlet on one test day, solid, and the forecast of each model, dashed."""
     number = next(iter(forecasts.values()))["number"]
     times = pd.date_range(days.first[number], periods=len(days.x), freq=days.step)
     with plot_style():
-        figure = Figure(figsize=(4.0 * len(forecasts), 3.2), layout="constrained")
+        figure = Figure(figsize=(max(4.0, 3.2 * len(forecasts)), 3.2), layout="constrained")
         axes = figure.subplots(1, len(forecasts), sharey=True, squeeze=False)[0]
         for axis, (model, forecast) in zip(axes, forecasts.items(), strict=True):
             for at, outlet in enumerate(days.outlets):
@@ -132,7 +148,11 @@ def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: st
     return figure
 
 
-BLOCKS: dict[str, Block] = {"traffic-paper": papers_tables, "traffic-choices": choices}
+BLOCKS: dict[str, Block] = {
+    "traffic-paper": papers_tables,
+    "traffic-choices": choices,
+    "traffic-cost": cost_table,
+}
 HEADLINES = (
     Headline(
         "flights that land, sparsely observed: RMSE",

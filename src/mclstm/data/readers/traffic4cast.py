@@ -1,4 +1,4 @@
-"""traffic4cast: vehicles that cross the frame of a city, per border and 5 minutes, from one HDF5 file per day.
+"""traffic4cast: vehicles that cross the frame of a city, per border and 5 minutes; each day is an HDF5 file.
 
     <CITY>/{training,validation}/2019-MM-DD_<city>_9ch.h5    dataset `array` (288, H, W, 9) uint8, 8 in 2021
 
