@@ -1,6 +1,6 @@
 """What an update of the traffic forecast costs, by model and size: why `--profile paper` stays with 10 cells.
 
-python -m mclstm_paper.traffic.cost --out results/traffic/cost.json
+python -m mclstm_paper.traffic.update_cost --out results/traffic/cost.json
 """
 
 import argparse
