@@ -133,17 +133,18 @@ def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: st
     number = next(iter(forecasts.values()))["number"]
     times = pd.date_range(days.first[number], periods=len(days.x), freq=days.step)
     with plot_style():
-        figure = Figure(figsize=(max(4.0, 3.2 * len(forecasts)), 3.2), layout="constrained")
-        axes = figure.subplots(1, len(forecasts), sharey=True, squeeze=False)[0]
-        for axis, (model, forecast) in zip(axes, forecasts.items(), strict=True):
+        columns, rows = min(2, len(forecasts)), -(-len(forecasts) // 2)
+        figure = Figure(figsize=(5.0 * columns, 2.6 * rows + 0.6), layout="constrained")
+        axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for axis, (model, forecast) in zip(axes, forecasts.items(), strict=False):
             for at, outlet in enumerate(days.outlets):
                 colour = OUTLETS[at % len(OUTLETS)]
                 axis.plot(times, days.y[:, number, at], color=colour, linewidth=0.8, label=outlet)
                 axis.plot(times, np.array(forecast["forecast"])[:, at], color=colour, linestyle="--")
             axis.set(title=model)
             date_axis(axis)
-        axes[0].set(ylabel="leave per step: counted, and forecast (dashed)")
-        axes[-1].legend(loc="upper left")
+        figure.supylabel("leave per step: counted, and forecast (dashed)")
+        axes[0].legend(loc="upper left")
         figure.suptitle(f"{title}: {times[0]:%Y-%m-%d}", x=0.01, ha="left")
     return figure
 
