@@ -10,8 +10,10 @@ import pytest
 import xarray as xr
 
 from mclstm.cli.main import main
+from mclstm.deploy.new_data import Source
+from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
-from mclstm_paper.hydrology import final_scores, recipe
+from mclstm_paper.hydrology import final_scores, packing, recipe
 
 BASINS = ("01022500", "11141280")
 MEMBERS = ("hybrid-0", "hybrid-1", "mclstm-0", "mclstm-1")
@@ -125,7 +127,7 @@ def test_a_recipe_holds_members_weights_and_what_weights_are_worth(jobs: Path, t
 
 
 def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
-    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    jobs: Path, camels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(jobs, tmp_path / "jobs")
     file, results = tmp_path / "results" / "recipe.json", tmp_path / "results" / "stated.json"
@@ -149,6 +151,17 @@ def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
     ):
         pairs = zip(simulated, parts[0]["observed"].to_numpy(), strict=True)
         np.testing.assert_allclose(rows[model, "nse"]["values"], [nse(s, o) for s, o in pairs], rtol=1e-5)
+    packed = [*words[:3], "--ensemble", "both", "--data", str(camels), "--out", str(tmp_path / "pack")]
+    packing.main(packed)
+    whole = predict(tmp_path / "pack", columns_of(camels, tmp_path)).sel(
+        time=slice("1990-10-01", "1999-09-30")
+    )
+    from_runs = xr.DataArray(weighted, parts[0]["simulated"].coords).sel(
+        time=whole["time"], site=whole["site"]
+    )
+    np.testing.assert_allclose(whole["simulated"], from_runs, rtol=0.02, atol=0.01)  # stores begin in 1980
+    assert "## Regions" in (tmp_path / "pack" / "hybrid" / "README.md").read_text()
+
     final_scores.main(words)
     looks = json.loads((file.parent / "scorings.json").read_text())
     assert [look["number"] for look in looks] == [1, 2]
@@ -160,6 +173,12 @@ def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
     shutil.rmtree(tmp_path / "jobs" / "mclstm-1")
     refused(words, "names mclstm with the seed 1, and no run has its weights", capsys)
     assert len(json.loads((file.parent / "scorings.json").read_text())) == 2  # a refusal is no look
+
+
+def columns_of(camels: Path, folder: Path) -> Source:
+    """The two basins of the archive."""
+    (folder / "columns.yaml").write_text(f"sites: {json.dumps(BASINS)}\n")
+    return Source(str(camels), columns=folder / "columns.yaml")
 
 
 def commit(file: Path) -> None:
