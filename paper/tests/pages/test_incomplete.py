@@ -10,11 +10,13 @@ import pytest
 
 from mclstm_paper.addition import models as addition_models
 from mclstm_paper.addition.printed import PRINTED as ADDITION
+from mclstm_paper.hnn.task import SETTINGS as SERIES
 from mclstm_paper.mnist_sum.models import RECIPES
 from mclstm_paper.mnist_sum.page import expected, length_page, length_svg
 from mclstm_paper.mnist_sum.success_by_length import error_rows, threshold_rows, thresholds, with_success
 from mclstm_paper.pages.fill_pages import every_block
 from mclstm_paper.pendulum.error_rows import set_rows
+from mclstm_paper.pendulum.page import error_tables
 from mclstm_paper.pendulum.task import SETTINGS
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic import models as recurrent_models
@@ -124,3 +126,13 @@ def test_the_page_of_flows_names_the_readings_that_a_model_lacks(tmp_path: Path)
     page = every_block()["traffic-stated"](tmp_path)
     assert "mclstm (flights-dense, flights-sparse-overall), lstm, " in page
     assert "last-week" in page
+
+
+def test_a_part_that_is_the_whole_has_no_column() -> None:
+    outcome = dict.fromkeys(("mse", "mse-noisy", "rise", "least"), [1e-6] * len(SERIES))
+    table = error_tables(set_rows("mclstm", outcome, list(range(len(SERIES))), SERIES))
+    assert "400 steps" in table
+    assert "no friction" not in table
+    assert "steps" not in error_tables(
+        set_rows("mclstm", {k: v[:1] for k, v in outcome.items()}, [0], SERIES)
+    )
