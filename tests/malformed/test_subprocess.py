@@ -38,7 +38,7 @@ def test_process(name: str, tmp_path: Path) -> None:
 
 
 def test_check_never_imports_torch(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text("date,rain\n2001-01-01,1\n2001-01-02,2\n2001-01-03,0\n")
+    (tmp_path / "data.csv").write_text("date,rain,flow\n2001-01-01,1,0\n2001-01-02,2,1\n2001-01-03,0,1\n")
     command = [sys.executable, "-c", RUN, "check", "data.csv"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr

@@ -15,6 +15,9 @@ from mclstm_paper.hydrology.models import config_of
 from mclstm_paper.hydrology.training import learn
 from mclstm_paper.options import Options
 
+# Real basins may give more than they get, and attributes of the held-out ones lie outside those of training.
+pytestmark = pytest.mark.filterwarnings("ignore::mclstm.errors.DataWarning")
+
 BASIN = "11141280"
 
 
@@ -91,7 +94,7 @@ def test_the_published_protocol_and_the_papers_scheme_run(camels: Path, tmp_path
     chosen = options(camels, protocol="published")._replace(updates=2)
     config = config_of(model, chosen, member=0)
     config["training"]["batch_size"] = 4
-    config["periods"] = {"train": ["1999-10-01", "2008-09-30"], "test": ["1989-10-01", "1990-03-31"]}
+    config["periods"] = {"train": ["1999-10-01", "2008-09-30"], "test": ["1989-10-01", "1989-10-31"]}
     result = learn(tmp_path, monitor(tmp_path), 1, config)
     assert config["training"]["scheme"] == "last"
     assert len(config["data"]["static"]) == 26

@@ -44,8 +44,9 @@ def inputs_of(kind: str) -> tuple[Tensor, ...]:
 def built(recipe: Recipe) -> nn.Module:
     network = recipe.build(sources([0, 1])).double()
     for name, value in network.named_parameters():
-        if name == "layer.h0":
-            nn.init.constant_(value, 0.5)  # log(|0| + 1e-7) is too steep for any step
+        if name in ("layer.h0", "first"):
+            # log(|0| + 1e-7), and c / |c| of cells that begin empty, are too steep for any step.
+            nn.init.constant_(value, 0.5)
     return network
 
 

@@ -25,7 +25,7 @@ def random_folds(basins: Sequence[str], count: int = COUNT) -> list[list[str]]:
     """Folds of nearly equal size, the same for the same basins.
 
     >>> random_folds(["a", "b", "c", "d", "e"], count=2)
-    [['b', 'c', 'e'], ['a', 'd']]
+    [['a', 'c', 'd'], ['b', 'e']]
     """
     order = sorted(basins)
     random.Random(0).shuffle(order)
