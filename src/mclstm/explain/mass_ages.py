@@ -115,7 +115,7 @@ def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses)
 
     shares: (K, O) of each member, see `exits`
     """
-    longest, kept = classes.ends[-1], []
+    longest, by_part = classes.ends[-1], []
     ends = torch.tensor([*(end - 1 for end in classes.ends), longest, longest + 1])
     transit, stored = torch.zeros(()), torch.zeros(())
     members = [trace.age_parts(longest, share) for trace, share in zip(traces, shares, strict=True)]
@@ -126,13 +126,13 @@ def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses)
         total = younger[..., -1]
         half = (younger >= 0.5 * total.unsqueeze(-1)).to(torch.uint8).argmax(-1).double()
         unknown = (total <= 0) | (half >= longest)
-        kept.append((
+        by_part.append((
             younger[..., ends].diff(dim=-1, prepend=torch.zeros_like(total).unsqueeze(-1)),
             half.masked_fill(unknown, torch.nan),
             (younger[..., classes.young - 1] / total).masked_fill(total <= 0, torch.nan),
         ))  # fmt: skip
         transit = transit + flows.sum(0)
-    by_class, median, young = (torch.cat(column).numpy() for column in zip(*kept, strict=True))
+    by_class, median, young = (torch.cat(column).numpy() for column in zip(*by_part, strict=True))
     return Ages(by_class, median, young, transit.numpy(), stored.numpy())
 
 

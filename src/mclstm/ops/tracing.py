@@ -107,10 +107,10 @@ def look_back(part: Moves, value: Tensor, steps: Tensor, shares: Tensor) -> tupl
 
     value: (N, G, K) of the cells after the last step · steps: (G,) in this part, or outside · shares: (G, K)
     """
-    given = []
+    contributions = []
     for t in reversed(range(len(part.x))):
         wanted = shares * (steps == t).unsqueeze(-1)
         value = part.leaves[t].unsqueeze(1) * wanted + part.stays[t].unsqueeze(1) * value
-        given.append((value @ part.i[t].mT) * part.x[t].unsqueeze(1))
+        contributions.append((value @ part.i[t].mT) * part.x[t].unsqueeze(1))
         value = value @ part.R[t].mT
-    return torch.stack(given[::-1]), value
+    return torch.stack(contributions[::-1]), value
