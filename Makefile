@@ -12,7 +12,7 @@ env: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt setup.py paper/pyproject.toml paper/setup.py $(KERNELS)
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,docs,dev]" -e paper
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,export,docs,dev]" -e paper
 	touch $@
 
 test: env
@@ -40,7 +40,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-runtime docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-side-by-side record-runtime record-operation docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -61,6 +61,11 @@ record-demo: env
 record-warnings: env
 	$(PYTHON) -m mclstm_paper.first_contact --data "$(CAMELS_US)" --out results/first_contact/camels_warnings.json
 
+# The wrong tables of the suite through neuralhydrology's command and ours.
+record-side-by-side: env
+	PYTHONPATH=tests $(PYTHON) -m support.wrong_tables runs/wrong_tables
+	$(PYTHON) -m mclstm_paper.side_by_side runs/wrong_tables --python $(PYTHON)
+
 record-examples: env
 	for name in transport warehouse; do \
 		$(PYTHON) -m mclstm_paper.example_record examples/$$name.yaml --out results/examples/$$name.json || exit 1; done
@@ -68,6 +73,11 @@ record-examples: env
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
 	$(VENV)/bin/mclstm bench --out results/runtime/stated.json
+
+# Steps per second of Stepper, BMI and exported files, and the balance of a million BMI steps (results/operation).
+record-operation: env
+	$(PYTHON) -m mclstm_paper.bench.operation speed
+	$(PYTHON) -m mclstm_paper.bench.operation million
 
 # The built example and the pictures of docs/report.md; needs chromium.
 record-page: env

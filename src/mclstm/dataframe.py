@@ -10,6 +10,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,19 @@ from torch import nn
 
 from mclstm.config import TrainingConfig, check_model, check_sequences, check_training
 from mclstm.config.error_messages import MODELS as MODEL_SECTIONS
+from mclstm.config.error_messages import nearest
 from mclstm.data.checks.mass_budget import budget_findings, series_budgets
 from mclstm.data.checks.unit_check import require_balance
 from mclstm.data.findings import raise_or_warn
 from mclstm.data.lengths import window_lengths
 from mclstm.data.patterns import has_patterns, resolve
-from mclstm.data.scaling import moments
+from mclstm.data.scaling import Moment, moments
 from mclstm.data.sequences import Rhythm, inside_sequences
 from mclstm.data.sequences import sequences as cut_sequences
 from mclstm.data.series import times
 from mclstm.data.site_tables import Roles
 from mclstm.data.sparse import as_counted
-from mclstm.data.windows import Tensors, Windows, tensors, windows
+from mclstm.data.windows import Scheme, Tensors, Windows, tensors, windows
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.evaluation.outlets import require_target_names
 from mclstm.fitted import Fitted, build, series_of
@@ -98,33 +100,60 @@ def fit(
         "fit", batch_size=batch_size, updates=updates, learning_rate=learning_rate, clip=clip, loss=loss,
         seed=seed, scored=list(scored), impute=impute, members=members, **cut,
     )  # fmt: skip
-    usual = usual_options(one_of("model", model, MODELS))
+    options = _checked_options(one_of("model", model, MODELS), options, members)
+    roles = _roles(frame, _names(mass), _names(aux), _names(target))
+    require_target_names(roles.target)
+    reading = {
+        "missing_mass": missing_mass, "missing_aux": missing_aux,
+        "allow_negative_mass": options.get("allow_negative_mass", False),
+    }  # fmt: skip
+    clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
+    series = series_of(frame, roles, reading, clock)
+    if options.get("head") in ("sum", "mcfc"):
+        _require_budget(series.drop_vars(list(options["guided"]), errors="ignore"), budget)
+    scaling, data = _scaled(series, training, rhythm)
+    options, seeds = _start(options, times(series)), range(seed, seed + (members or 1))
+    network = build(model, options, roles, clock, scaling, seeds)
+    where = _where(data, series, rhythm, training.scheme, cut)
+    importance = importance_of(data.y, **training.for_the_loss(roles.target, options.get("guided", ())))
+    with showing(updates, model, quiet) as show:
+        _train(network, data, where, importance, training, show)
+    filling = cut["warmup"] if rhythm is None else 0
+    return Fitted(network, model, options, roles, scaling, reading, clock, filling, rhythm, seeds)
+
+
+def _checked_options(model: str, options: dict[str, Any], members: int | None) -> dict[str, Any]:
+    """The options of the model, with its defaults for those that are not named."""
+    usual = usual_options(model)
+    for name in options:
+        near = nearest(name, [*signature(fit).parameters, *usual, "residence"])
+        if name not in (*usual, "residence") and near is not None:
+            raise ConfigError(f"fit, {name}: there is no such argument. Did you mean {near!r}?")
     check_model("fit", model, options)
     if members is not None and options.get("dropout", usual.get("dropout")):
         raise ConfigError("fit: members would draw their dropout from one stream. Leave one of them out.")
-    roles = _roles(frame, _names(mass), _names(aux), _names(target))
-    require_target_names(roles.target)
-    negative = options.get("allow_negative_mass", False)
-    reading = {"missing_mass": missing_mass, "missing_aux": missing_aux, "allow_negative_mass": negative}
-    clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
-    series = series_of(frame, roles, reading, clock)
-    if model != "lstm" and options.get("head", usual.get("head")) in ("sum", "mcfc"):
-        _require_budget(series.drop_vars(list(options.get("guided", ())), errors="ignore"), budget)
-    time, period = times(series), (0, series.sizes["time"])
+    return usual | options
+
+
+def _scaled(
+    series: xr.Dataset, training: TrainingConfig, rhythm: Rhythm | None
+) -> tuple[dict[str, Moment], Tensors]:
+    """The moments of what training sees, and the series as tensors."""
+    time = times(series)
     learned_from = np.ones(len(time), dtype=bool) if rhythm is None else inside_sequences(time, rhythm)
     scaling = moments(as_counted(series, training.scored, None, learned_from))
-    data = tensors(as_counted(series, training.scored, impute, learned_from), scaling, torch.float32)
-    seeds, options = range(seed, seed + (members or 1)), usual | _start(options, time)
-    network = build(model, options, roles, clock, scaling, seeds)
+    counted = as_counted(series, training.scored, training.impute, learned_from)
+    return scaling, tensors(counted, scaling, torch.float32)
+
+
+def _where(
+    data: Tensors, series: xr.Dataset, rhythm: Rhythm | None, scheme: Scheme, cut: dict[str, Any]
+) -> Windows:
+    """Windows of the whole table, or its sequences."""
+    period = (0, series.sizes["time"])
     if rhythm is None:
-        where = windows(data, period, training.scheme, **cut)
-    else:
-        where = cut_sequences(data, time, period, rhythm, observed=True).windows
-    with showing(updates, model, quiet) as show:
-        counts = training.for_the_loss(roles.target, options.get("guided", ()))
-        _train(network, data, where, importance_of(data.y, **counts), training, show)
-    filling = cut["warmup"] if rhythm is None else 0
-    return Fitted(network, model, options, roles, scaling, reading, clock, filling, rhythm, seeds)
+        return windows(data, period, scheme, **cut)
+    return cut_sequences(data, times(series), period, rhythm, observed=True).windows
 
 
 def _train(
@@ -177,9 +206,9 @@ def _lengths(
     frame: pd.DataFrame, length: int | None, warmup: int | None, stride: int | None
 ) -> dict[str, Any]:
     """Length, warm-up and stride of the windows; those that are not given fit the table."""
-    given: dict[str, Any] = {"length": length, "warmup": warmup, "stride": stride}
-    if not all(value is None or isinstance(value, int) for value in given.values()):
-        return {name: value for name, value in given.items() if value is not None}  # to be refused by name
+    stated: dict[str, Any] = {"length": length, "warmup": warmup, "stride": stride}
+    if not all(value is None or isinstance(value, int) for value in stated.values()):
+        return {name: value for name, value in stated.items() if value is not None}  # to be refused by name
     index = frame.index if isinstance(frame, pd.DataFrame) else None
     fitting = window_lengths(index if isinstance(index, pd.DatetimeIndex) else pd.DatetimeIndex([]))
     if warmup is None:

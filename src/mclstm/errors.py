@@ -35,6 +35,7 @@ EXTRAS = {
     ),
     "parquet": ("pyarrow",),
     "process": ("cmaes",),
+    "export": ("onnx", "onnxscript", "onnxruntime"),
 }
 
 

@@ -6,13 +6,16 @@ from typing import NamedTuple
 import pandas as pd
 import xarray as xr
 
+from mclstm.evaluation.ensemble_scores import ensemble_table
 from mclstm.evaluation.prediction_dataset import as_netcdf
 from mclstm.evaluation.rival_scores import rival_table, together
 from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import sequence_balance
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
-__all__ = ["Evaluation", "Tables", "read_tables", "write_evaluation"]
+__all__ = ["ENSEMBLE", "Evaluation", "Tables", "read_tables", "write_evaluation"]
+
+ENSEMBLE = "ensemble.csv"  # CRPS and coverage, where several members were simulated
 
 
 class Evaluation(NamedTuple):
@@ -44,6 +47,9 @@ def write_evaluation(result: Evaluation) -> None:
     write_bytes_atomic(result.folder / "predictions.nc", as_netcdf(result.predictions))
     write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
     write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))
+    by_member = ensemble_table(result.predictions)
+    if len(by_member):
+        write_text_atomic(result.folder / ENSEMBLE, by_member.to_csv(index=False))
     if "sequence" in result.predictions:
         table = sequence_balance(result.predictions)
         write_text_atomic(result.folder / "sequence_balance.csv", table.to_csv(index=False))

@@ -111,6 +111,20 @@ def test_mistakes_in_config_and_data_are_said_before_torch_is_loaded(tmp_path: P
     assert not (tmp_path / "runs").exists()
 
 
+def test_data_in_place_of_a_config_is_answered_with_init(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brook_file(tmp_path)
+    assert main(["train", str(tmp_path / "brook.csv")]) == 2
+    assert "is data and no config. Write one with `mclstm init " in capsys.readouterr().err
+
+
+def test_check_says_that_nothing_could_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bare.csv").write_text("2001-01-01,1.0,2.0\n2001-01-02,0.0,1.0\n")
+    assert main(["check", str(tmp_path / "bare.csv")]) == 2
+    assert capsys.readouterr().out.endswith("nothing could be read; findings: 1 error, 0 warnings\n")
+
+
 def test_a_finished_run_says_so_when_it_is_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,17 +67,18 @@ def test_the_config_declares_what_was_guessed_and_fits_the_record(here: Path) ->
     data, training = config.data, config.training
     assert (data.path, data.mass, data.aux, data.target) == ("river.csv", ["rain"], ["temperature"], ["flow"])
     assert (data.units, data.area, data.target_unit) == ({"rain": "mm/day", "flow": "m3/s"}, 50.0, "mm/day")
-    assert config.periods.train_pair == ("2001-01-01", "2002-04-25")
-    assert config.periods.pair("validation") == ("2002-04-26", "2002-10-02")
-    assert config.periods.pair("test") == ("2002-10-03", "2003-03-11")
-    assert (training.warmup, training.length, config.model.hidden_size) == (120, 179, 8)
+    # 60, 20 and 20 of a hundred, moved to the beginning of a month
+    assert config.periods.train_pair == ("2001-01-01", "2002-04-30")
+    assert config.periods.pair("validation") == ("2002-05-01", "2002-09-30")
+    assert config.periods.pair("test") == ("2002-10-01", "2003-03-11")
+    assert (training.warmup, training.length, config.model.hidden_size) == (121, 180, 8)
     text = Path("river.yaml").read_text()
     assert text.count("# guessed") >= 3
 
 
 def test_hours_get_lengths_of_hours(here: Path) -> None:
     config = config_of(river(6000, "h"), "--unit", "rain=mm/h", "--unit", "flow=m3/s", "--area", "50")
-    assert (config.training.warmup, config.data.time_of_day, config.data.target_unit) == (900, 2, "mm/h")
+    assert (config.training.warmup, config.data.time_of_day, config.data.target_unit) == (906, 2, "mm/h")
     assert config.periods.train[1] < config.periods.pair("validation")[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 import mclstm.data
 from mclstm.config import DataConfig
 from mclstm.data.checks.data_check import Report, check
-from mclstm.data.findings import KEYS, Finding, errors, respelled
+from mclstm.data.findings import KEYS, Finding, errors, respell, respelled
 from mclstm.data.fulda import AREA_KM2, UNITS, fulda
 from mclstm.data.read import read
 from mclstm.data.site_tables import Request, Roles
@@ -35,7 +35,7 @@ def test_everything_in_one_go(tmp_path: Path) -> None:
     del rows[20]
     rows.append(rows[-1])
     report = report_on(tmp_path, "date,rain,temp,code,flow\n" + "\n".join(rows) + "\n")
-    found = kinds(report)
+    reported = kinds(report)
     for expected in [
         ("text", "rain", "2001-01-10"),
         ("missing", "rain", "2001-01-08"),
@@ -48,7 +48,7 @@ def test_everything_in_one_go(tmp_path: Path) -> None:
         ("negative", "rain", "2001-01-04"),
         ("unit", "rain", ""),
     ]:
-        assert expected in found, expected
+        assert expected in reported, expected
     assert all(finding.file.endswith("data.csv") for finding in report.findings)
     assert {"site": "data", "column": "flow", "year": 2001, "count": 1} in report.missing
 
@@ -94,8 +94,8 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "A.csv").write_bytes(b"\xff")
     (tmp_path / "B.csv").write_text("date,rain,flow\n2001-01-01,-1,1\n2001-01-02,2,1\n")
     (tmp_path / "C.csv").write_text("date,rain,flow\n2001-01-01,1,1\n2001-01-01,2,1\n")
-    found = {(finding.kind, Path(finding.file).name) for finding in errors(check(tmp_path).findings)}
-    assert found == {("unreadable", "A.csv"), ("negative", "B.csv"), ("duplicate", "C.csv")}
+    reported = {(finding.kind, Path(finding.file).name) for finding in errors(check(tmp_path).findings)}
+    assert reported == {("unreadable", "A.csv"), ("negative", "B.csv"), ("duplicate", "C.csv")}
 
 
 def test_camels_passes(camels: Path) -> None:
@@ -139,7 +139,15 @@ def test_every_option_that_a_remedy_names_is_a_key_of_a_config_too() -> None:
     assert set(KEYS.values()) <= set(DataConfig.model_fields)
 
 
+def test_remedies_in_a_config_are_written_as_a_config_writes_them() -> None:
+    said = "--unit Rain [mm]=UNIT, for example mm/day; --budget 0,2e-05, --missing -999, or correct"
+    assert respell(said, "data.") == (
+        "data.units {Rain [mm]: UNIT}, for example mm/day; data.budget [0, 2e-05], "
+        "data.missing_values [-999], or correct"
+    )
+
+
 def test_words_that_are_no_options_stay_as_they_are() -> None:
     with pytest.raises(DataError) as caught, respelled("data."):
         raise DataError("rain--aux.csv: Sort (--time), or --unit flow=mm; --auxiliary.")
-    assert str(caught.value) == "rain--aux.csv: Sort (data.time), or data.units flow=mm; --auxiliary."
+    assert str(caught.value) == "rain--aux.csv: Sort (data.time), or data.units {flow: mm}; --auxiliary."

@@ -80,6 +80,13 @@ def test_the_likely_mistake_depends_on_what_is_declared() -> None:
     assert "m and mm (1000)" in likely_mistakes(300.0, ("mm/day", "mm/day"), expected=0.3)
 
 
+def test_without_units_the_factors_are_named_too() -> None:
+    said = likely_mistakes(9.6, ("", ""))
+    assert "m3/s from about 2,100 km2" in said
+    assert "per hour and per day (24) or inches and mm (25.4)" in said
+    assert "m3/s" not in likely_mistakes(0.0004, ("", ""))
+
+
 def test_budgets_of_a_series_count_the_steps_where_all_is_known() -> None:
     table = pd.DataFrame({"rain": 2.0, "flow": 1.0}, index=pd.date_range("2001-01-01", periods=400))
     table.loc[table.index[:100], "flow"] = np.nan
@@ -134,7 +141,7 @@ def test_train_warns_refuses_and_accepts_what_is_declared(tmp_path: Path) -> Non
     train(1.0)
     with pytest.warns(DataWarning, match=r"site brook: what flows out is .* with data.units"):
         train(0.3)
-    with pytest.raises(DataError, match=r"declare data.budget 0,\d+ if it is right"):
+    with pytest.raises(DataError, match=r"declare data.budget \[0, \d+\] if it is right"):
         train(1 / 24)
     train(1 / 24, budget=[0, 20])
 
@@ -152,7 +159,7 @@ def test_fit_warns_refuses_and_accepts_what_is_declared() -> None:
     with pytest.warns(DataWarning, match="what flows out is"):
         fit(table.assign(rain=table["rain"] / 3), **options)
     wrong = table.assign(rain=table["rain"] / 24)
-    with pytest.raises(DataError, match=r"declare budget 0,\d+ if it is right"):
+    with pytest.raises(DataError, match=r"declare budget \[0, \d+\] if it is right"):
         fit(wrong, **options)
     fit(wrong, budget=(0, 20), **options)
     with pytest.raises(ConfigError, match="fit, budget: "):

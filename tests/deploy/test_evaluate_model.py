@@ -9,6 +9,7 @@ import xarray as xr
 
 from mclstm.cli.main import main
 from mclstm.deploy.predict import predict
+from mclstm.evaluation.ensemble_scores import crps
 from mclstm.evaluation.score_tables import read_table
 from mclstm.training.folder import RunFolder
 
@@ -45,6 +46,10 @@ def test_the_mean_is_that_of_the_members(evaluated: Path, runs: list[Path]) -> N
     total = np.mean([member["storage"].sum("cell").to_numpy() for member in members], axis=0)
     np.testing.assert_allclose(mean["storage"].to_numpy()[..., 0], total, rtol=1e-5)
     assert read_table(evaluated / "evaluation/test/mass_balance.csv")["relative error"].max() < 1e-5
+    scores = read_table(evaluated / "evaluation/test/ensemble.csv")
+    observed = mean["observed"].to_numpy()
+    assert scores["crps"].tolist() == pytest.approx([crps(each[:, at], observed[at]) for at in (0, 1)])
+    assert not (runs[0] / "evaluation/test/ensemble.csv").exists()
 
 
 def test_a_member_predicts_from_its_folder_and_cannot_be_resumed(

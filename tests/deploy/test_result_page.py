@@ -50,6 +50,8 @@ def test_train_and_predict_end_with_their_page(tmp_path: Path, capsys: pytest.Ca
     assert page == run / "predictions/new.html"
     assert "no observations" in about(page)["summary"]
     assert site(page)["ages"]["mclstm"]["peaks"]
+    days = [cell["days"] for cell in site(page)["cells"]["mclstm"]]
+    assert days == sorted(days)
     later = table.assign(
         date=(pd.to_datetime(table["date"]) + pd.Timedelta(days=240)).dt.strftime("%Y-%m-%d")
     )
@@ -94,6 +96,6 @@ def test_a_few_steps_have_no_ages(tmp_path: Path) -> None:
     result = pipeline.evaluate(run, figures=False)
     loaded = pipeline.load_run(run)
     whole = page_ages.Traceable(loaded.config, [loaded.model], loaded.data, loaded.series, 4)
-    ages, why = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20)
-    assert ages == {}
-    assert "too few" in why
+    traced = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20)
+    assert traced.ages == traced.cells == {}
+    assert "too few" in traced.why

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import mclstm
+from mclstm.cli.main import main
 from mclstm.deploy.predict import predict
 from mclstm.deploy.stepper import Stepper
 from mclstm.deploy.trained_model import open_model
@@ -245,7 +246,13 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_folder = trained(tmp_path / "run", {"name": "mclstm", "hidden_size": 3}, updates=1)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
+    assert main(["export", str(run_folder), "--out", "EXPORT"]) == 0
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
         exec(block.replace('"RUN"', repr(str(run_folder))), names)
     assert len(names["week"]) == 7
     assert names["stepper"].ledger.corrected.any()
+    two = mclstm.Stepper(run_folder, dtype=torch.float32)
+    two.step({"rain": 3.0, "temperature": 11.5}, time="2026-01-01")
+    np.testing.assert_allclose(
+        names["results"]["prediction"], two.step({"rain": 0.0, "temperature": 12.0}).mean, rtol=1e-5
+    )

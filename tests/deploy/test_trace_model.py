@@ -34,6 +34,11 @@ def test_the_command_writes_tables_and_figures(run: Path, capsys: pytest.Capture
     behind = pd.read_csv(next(folder.glob("behind-*.csv")))
     assert behind["share"].sum() == pytest.approx(1.0)
     assert behind["date"].dropna().max() == "2001-08-01"
+    cells = pd.read_csv(folder / "cells.csv")
+    assert cells["turnover (days)"].is_monotonic_increasing
+    told = cells[~cells["sentence"].str.contains("nearly always empty")]
+    assert len(told)
+    assert all(f"Cell {row.cell} holds" in row.sentence for row in told.itertuples())
     assert {path.suffix for path in (folder / "figures").iterdir()} == {".svg", ".png"}
     with xr.open_dataset(folder / "trace.nc", engine="h5netcdf") as file:
         assert file["outflow_by_age"].sizes["age_class"] == 4  # up to 7 days, up to 20, older, the start

@@ -63,6 +63,8 @@ def test_classes_and_fates_are_all_of_the_simulated_mass(series: xr.Dataset) -> 
     stored = sum(run["storage"].isel(time=-1).sum("cell").to_numpy() for run in runs) / 2
     np.testing.assert_allclose(traced["stored_by_age"].sum("age"), stored, atol=bound)
     np.testing.assert_allclose(traced["transit"].sum("age"), np.nansum(outflow, axis=1), atol=bound)
+    later = trace_ages(members, data, series, age_classes(series["time"].to_index()), counted=20)["transit"]
+    np.testing.assert_allclose(later.sum("age"), np.nansum(outflow[:, 20:], axis=1), atol=bound)
     assert np.isnan(traced["young_share"].sel(site="C")[: DAYS // 2]).all()
     assert not np.isnan(traced["young_share"].sel(site="C")[DAYS // 2 :]).any()
 

@@ -183,3 +183,9 @@ def test_lines_say_how_far_and_how_long(
     assert first == ".: 10/100, 1 of 3 seeds solved"
     assert second.startswith(".: 20/100, 1 of 3 seeds solved, ")
     assert second.endswith(" left")
+
+
+def test_parts_of_a_job_show_one_progress(tmp_path: Path) -> None:
+    monitor = JobMonitor(tmp_path, lambda: None)
+    monitor.part(1, 4).show(10, 10)
+    assert progress_of(tmp_path) == {"done": 20, "total": 40, "note": ""}

@@ -147,6 +147,12 @@ def test_vmap_needs_unchecked_values_and_says_so() -> None:
         vmap(layer, in_dims=1)(x)
 
 
+def test_vmap_needs_plain_operations_and_says_so() -> None:
+    layer = MCLSTM(1, 2, 3, check=False, backend="torch")
+    with pytest.raises(ValueError, match="use backend='auto'"):
+        torch.vmap(lambda x, a: layer(x, a)[0], in_dims=1)(torch.rand(4, 2, 1), torch.rand(4, 2, 2))
+
+
 def test_unchecked_values_go_through_and_the_repr_says_so() -> None:
     layer = MCLSTM(1, 0, 3, check=False)
     assert layer(torch.full((2, 1, 1), float("nan")))[0].isnan().any()

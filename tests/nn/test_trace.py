@@ -46,10 +46,15 @@ def compare(layer: MCLSTM, given: dict[str, Tensor], lengths: Tensor | None, sig
         return
     steps = flows.x.shape[-3]
     bound = 8 * EPS * math.sqrt(steps) * float(flows.ledger.turnover.max())
-    h, _ = by_step(flows)
+    h, stored = by_step(flows)
     tags = torch.arange(steps)
     traced = trace.forward(tags)
     assert (traced - h).abs().max() <= bound
+    *_, (_, cells) = trace.forward_parts(tags)
+    assert (cells.view(stored.shape) - stored).abs().max() <= bound
+    last = layer.trajectory(**given, lengths=lengths)[1].select(-3, -1)
+    assert (cells.view(stored.shape).sum(-2) - last).abs().max() <= bound
+    assert signed or bool((cells >= 0).all())
     assert (traced.sum(-2) - layer.trajectory(**given, lengths=lengths)[0]).abs().max() <= bound
     assert signed or bool((traced >= 0).all())
     backward = trace.behind(tags)
@@ -151,9 +156,21 @@ def test_parts_of_few_steps_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     parts = layer.trace(x, a, static=static)
     assert parts.each == 2 < whole.each
     steps = torch.tensor([3, 8])
-    assert torch.equal(whole.ages(4), parts.ages(4))
-    assert torch.equal(whole.forward(torch.arange(9) // 2), parts.forward(torch.arange(9) // 2))
-    assert all(map(torch.equal, whole.behind(steps), parts.behind(steps)))
+    weeks = torch.arange(9) // 2
+    pairs = [(whole.ages(4), parts.ages(4))]
+    pairs += [(whole.forward(tags), parts.forward(tags)) for tags in (weeks, weeks.flip(0))]
+    pairs += zip(whole.behind(steps), parts.behind(steps), strict=True)
+    for one, other in pairs:
+        torch.testing.assert_close(one, other, rtol=0, atol=8 * EPS * 3 * float(x.sum()))
+
+
+def test_no_part_holds_more_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Daily tags of a long record would need gigabytes at once."""
+    monkeypatch.setattr("mclstm.nn.trace.NUMBERS", 1000)
+    trace = MCLSTM(1, 0, 2).trace(torch.rand(60, 1, 1))
+    parts = [flows for flows, _ in trace.forward_parts(torch.arange(60))]
+    assert max(flows.numel() for flows in parts) <= 1000
+    assert torch.cat(parts).shape == (60, 1, 61, 2)
 
 
 def test_layouts_come_back_as_they_went_in() -> None:

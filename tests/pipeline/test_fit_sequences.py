@@ -74,7 +74,7 @@ def test_what_is_refused() -> None:
             {"model": "lstm", "residence": "3h"},
             "fit, residence: there is no such key. It is a key of mclstm and hybrid.",
         ),
-        ({"hidden_siz": 3}, "fit, hidden_siz: there is no such key. Did you mean 'hidden_size'"),
+        ({"hidden_siz": 3}, "fit, hidden_siz: there is no such argument. Did you mean 'hidden_size'"),
         ({"head": "mcfcc"}, "fit, head: needs 'sum', 'linear', 'mcfc' or 'scaled'; got 'mcfcc'"),
         ({"hidden_size": "many"}, "fit, hidden_size: needs"),
         ({"residence": "soon"}, "'soon' is no duration above zero"),

@@ -66,12 +66,16 @@ def test_it_is_shown_in_one_short_line(river: mclstm.Fitted, table: pd.DataFrame
 def test_a_loaded_model_is_the_saved_one(
     options: dict[str, Any], table: pd.DataFrame, tmp_path: Path
 ) -> None:
-    made = fit(table, **options)
-    made.save(tmp_path / "river.safetensors")
+    fitted = fit(table, **options)
+    fitted.save(tmp_path / "river.safetensors")
     loaded = mclstm.Fitted.load(tmp_path / "river.safetensors")
-    pd.testing.assert_series_equal(loaded.predict(table), made.predict(table))
-    assert repr(loaded) == repr(made)
-    assert (loaded.warmup, loaded.rhythm, list(loaded.seeds)) == (made.warmup, made.rhythm, list(made.seeds))
+    pd.testing.assert_series_equal(loaded.predict(table), fitted.predict(table))
+    assert repr(loaded) == repr(fitted)
+    assert (loaded.warmup, loaded.rhythm, list(loaded.seeds)) == (
+        fitted.warmup,
+        fitted.rhythm,
+        list(fitted.seeds),
+    )
 
 
 def test_files_that_are_no_models_are_refused(river: mclstm.Fitted, tmp_path: Path) -> None:
@@ -90,9 +94,9 @@ def test_files_that_are_no_models_are_refused(river: mclstm.Fitted, tmp_path: Pa
 
 
 def test_a_network_as_an_option_cannot_be_saved(table: pd.DataFrame, tmp_path: Path) -> None:
-    made = fit(table)._replace(options={"hidden_size": 3, "redistribution": torch.nn.Identity()})
+    fitted = fit(table)._replace(options={"hidden_size": 3, "redistribution": torch.nn.Identity()})
     with pytest.raises(ConfigError, match="an option of the model cannot be saved"):
-        made.save(tmp_path / "river.safetensors")
+        fitted.save(tmp_path / "river.safetensors")
     assert not (tmp_path / "river.safetensors").exists()
 
 
@@ -110,5 +114,42 @@ def test_hours_have_a_warm_up_of_hours() -> None:
     table = pd.DataFrame(
         {"rain": rain, "flow": np.convolve(rain, 0.1 * 0.9 ** np.arange(50))[:400]}, index=hours
     )
-    made = mclstm.fit(table, mass="rain", target="flow", hidden_size=2, updates=1)
-    assert made.warmup == 100
+    fitted = mclstm.fit(table, mass="rain", target="flow", hidden_size=2, updates=1)
+    assert fitted.warmup == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    {
+        "rain per hour": ({"rain": 1 / 24}, "DataFrame: what flows .* Bring mass and target to one unit: "),
+        "a budget": ({"rain": 1 / 24}, r"or declare budget \[0, \d+\] if it is right\.$"),
+    }.values(),
+)  # fmt: skip
+def test_remedies_are_what_fit_can_do(table: pd.DataFrame, change: dict[str, float], message: str) -> None:
+    days = pd.date_range("2001-01-01", periods=800)
+    years = pd.DataFrame(np.tile(table.to_numpy(), (4, 1))[:800], days, columns=table.columns)
+    with pytest.raises(DataError, match=message):
+        fit(years.assign(**{name: years[name] * factor for name, factor in change.items()}))
+
+
+def test_what_fit_says_of_a_table_names_no_site_and_no_option(
+    river: mclstm.Fitted, table: pd.DataFrame
+) -> None:
+    with pytest.warns(mclstm.errors.DataWarning) as said:
+        river.predict(table.assign(temperature=table["temperature"] + 273.15))
+    assert str(said[0].message).startswith("DataFrame, column temperature: its mean is")
+    assert str(said[0].message).endswith("probably kelvin instead of degC. Correct the values.")
+    with pytest.raises(DataError, match=r"^the DataFrame is not indexed by dates\."):
+        fit(table.reset_index())
+    with pytest.raises(DataError, match=r"^DataFrame, column rain, .* Put NaN in its place, or correct"):
+        fit(table.assign(rain=table["rain"].where(table.index != "2001-03-01", -999.0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), {"lr": "learning_rate", "hidden": "hidden_size", "n_members": "members"}.items()
+)
+def test_arguments_that_do_not_exist_are_answered_with_the_nearest(
+    table: pd.DataFrame, name: str, near: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^fit, {name}: there is no such argument. Did you mean '{near}'"):
+        fit(table, **{name: 3})

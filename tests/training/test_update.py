@@ -51,8 +51,10 @@ def updated(model: torch.nn.Module, without_gradient: int) -> Update:
 def test_the_forward_is_the_same_and_the_gradient_that_of_a_given_state(name: str) -> None:
     whole, cut, by_hand = (model_of(name) for _ in range(3))
     full, short = updated(whole, 0), updated(cut, WARM)
-    # torch's LSTM, which two of them have, multiplies a whole sequence at once and rounds by its length.
-    near = {"rtol": 1e-6, "atol": 1e-7} if name in ("lstm", "memory") else {"rtol": 0.0, "atol": 0.0}
+    # torch's LSTM, which two of them have, multiplies a whole sequence at once and rounds by its length. So
+    # does the linear head while a graph is recorded (`row_product`), on Intel processors.
+    at_once = name in ("lstm", "memory", "two outlets")
+    near = {"rtol": 1e-6, "atol": 1e-7} if at_once else {"rtol": 0.0, "atol": 0.0}
     torch.testing.assert_close(full.y, short.y, **near)
 
     given = batch()

@@ -23,6 +23,7 @@ EXPERIMENTS: dict[str, str] = {
     "hydrology-unseen": "mclstm_paper.hydrology.unseen",
     "hydrology-fine-tuning": "mclstm_paper.hydrology.fine_tuning",
     "hydrology-guided": "mclstm_paper.hydrology.guided",
+    "hydrology-process": "mclstm_paper.hydrology.process_models",
 }
 
 

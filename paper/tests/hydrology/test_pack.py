@@ -8,9 +8,11 @@ import xarray as xr
 from mclstm.cli.main import main
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.predict import predict
+from mclstm_paper.hydrology import unpacked
 from mclstm_paper.hydrology.models import ATTRIBUTES
 
 BASIN = "11141280"
+BASINS = ("01022500", "07291000", BASIN, "12189500")  # of the experiment
 
 
 def test_the_members_of_the_experiment_predict_as_one(made: Path, camels: Path, tmp_path: Path) -> None:
@@ -37,3 +39,17 @@ def test_the_card_knows_the_units_of_the_archive(made: Path, tmp_path: Path) -> 
     assert "not stated" not in units.values()
     assert (units["prcp"], units["vp"], units["slope_mean"]) == ("mm/day", "Pa", "m/km")
     assert "basin_mean_forcing/" in card
+
+
+def test_a_packed_member_is_a_run_again(made: Path, camels: Path, tmp_path: Path) -> None:
+    """A recipe may count members whose runs are gone: they score as the runs did."""
+    run, basins = made / "jobs/mclstm-0", tmp_path / "four.txt"
+    basins.write_text("\n".join(BASINS) + "\n")
+    assert main(["pack", str(run), "--out", str(tmp_path / "pack")]) == 0
+    words = ["--data", str(camels), "--basins", str(basins), "--out", str(tmp_path / "runs")]
+    unpacked.main([str(tmp_path / "pack"), *words])
+    again = tmp_path / "runs" / "mclstm-0"
+    for folder in (run, again):
+        assert main(["evaluate", str(folder), "--split", "validation", "--no-figures"]) == 0
+    scores = [(folder / "evaluation/validation/metrics.csv").read_text() for folder in (run, again)]
+    assert scores[0] == scores[1]

@@ -14,6 +14,8 @@ from mclstm.deploy.new_data import Source
 from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
 from mclstm_paper.hydrology import final_scores, packing, recipe
+from mclstm_paper.hydrology.final_scores import comparisons_of_others
+from mclstm_paper.results import save_results
 
 BASINS = ("01022500", "11141280")
 MEMBERS = ("hybrid-0", "hybrid-1", "mclstm-0", "mclstm-1")
@@ -201,3 +203,17 @@ def test_runs_without_validation_scores_are_refused(
     with pytest.raises(SystemExit):
         recipe.main([str(tmp_path / "jobs"), "--results", str(tmp_path / "recipe.json")])
     assert "1 of 4 runs have not been evaluated on validation" in " ".join(capsys.readouterr().err.split())
+
+
+def test_comparisons_of_other_models_stay(tmp_path: Path) -> None:
+    """A new scoring of hybrids makes old only what names them, not a model whose name begins alike."""
+    texts = [
+        "hybrid-ensemble is better than lstm in nse",
+        "lstm is better than hybrid in nse",
+        "hybrid-temperature-ensemble is better than lstm in nse",
+        "mclstm is better than lstm in nse",
+    ]
+    claims = [{"claim": text, "test": "t", "p": 0.5, "holds": False} for text in (*texts, "mclstm closes")]
+    save_results(tmp_path / "stated.json", "hydrology", "paper", [], 0.0, claims=claims)
+    rest = comparisons_of_others(tmp_path / "stated.json", ["hybrid"])
+    assert [claim["claim"] for claim in rest] == texts[2:]

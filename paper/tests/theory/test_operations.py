@@ -83,8 +83,8 @@ def test_matrix_products_agree_with_torchs_counter(form):
     counted = mclstm_step(8, 2, 5, form).products
     layer = MCLSTM(2, 5, 8, redistribution=form, backend="reference")
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        layer(torch.rand(1, 1, 2), torch.randn(1, 1, 5), torch.rand(1, 8))
-    assert counter.get_total_flops() == 2 * counted
+        layer(torch.rand(1, 2, 2), torch.randn(1, 2, 5), torch.rand(2, 8))
+    assert counter.get_total_flops() == 2 * 2 * counted  # two samples; a multiply-add is two operations
 
 
 def test_hydrology_size():

@@ -2,14 +2,15 @@
 
 import sys
 
+from mclstm.cli.show import counted
 from mclstm.data.checks.data_check import Report
+from mclstm.data.clock import STEPS
 from mclstm.data.findings import errors
 
 __all__ = ["print_text"]
 
 MOST_LINES = 100  # findings in the table; --json has all
 MOST_BUDGETS = 5
-STEPS = {"D": "1 day", "h": "1 hour", "MS": "1 month", "ME": "1 month", "YS": "1 year", "YE": "1 year"}
 
 
 def print_text(report: Report) -> None:
@@ -30,11 +31,14 @@ def _summary(report: Report) -> list[str]:
     step = f" in steps of {STEPS.get(report.step, report.step)}" if report.step else ""
     ratios = sorted(report.budgets, key=lambda budget: budget.ratio)
     shown = ratios if len(ratios) <= MOST_BUDGETS else [ratios[0], ratios[len(ratios) // 2], ratios[-1]]
+    count = f"{counted(bad, 'error')}, {counted(len(report.findings) - bad, 'warning')}"
+    if not report.rows:
+        return [f"nothing could be read; findings: {count}"]
+    read = f"{counted(report.sites, 'site')}, {counted(report.rows, 'row')}"
     return [
-        f"{report.reader}: {report.sites} sites, {report.rows} rows, {report.first} to {report.last}{step}",
+        f"{report.reader}: {read}, {report.first} to {report.last}{step}",
         f"read as: {'; '.join(roles) or 'nothing'}",
-        f"missing values: {sum(int(str(row['count'])) for row in report.missing)}; "
-        f"findings: {bad} errors, {len(report.findings) - bad} warnings",
+        f"missing values: {sum(int(str(row['count'])) for row in report.missing)}; findings: {count}",
         *(budget.sentence() for budget in shown),
         *(balance.sentence() for balance in report.balances[:MOST_LINES]),
     ]

@@ -18,7 +18,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train on the river Fulda 1979-1984, test on 1986-1988."""
+    """Train on the river Fulda 1979-1985, test on 1986-1988."""
     from mclstm.demo import compare, tables, write_page
     from mclstm.report.markdown import markdown
     from mclstm.training.journal import without_nan

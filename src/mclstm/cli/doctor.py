@@ -8,7 +8,7 @@ from mclstm.cli.show import Json
 
 __all__ = ["doctor"]
 
-EXTRAS = {"parquet": "pyarrow", "process": "cmaes"}
+EXTRAS = {"parquet": "pyarrow", "process": "cmaes", "export": "onnxruntime"}
 
 
 def doctor(as_json: Json = False) -> None:

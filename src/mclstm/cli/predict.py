@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mclstm.cli.show import HEADLINE, Json, medians
+from mclstm.cli.show import HEADLINE, Json, counted, medians
 from mclstm.errors import DataError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from mclstm.deploy.predict import Prediction
 
 __all__ = ["predict"]
 
@@ -48,40 +50,51 @@ def predict(
 ) -> None:
     """Predict new data, with or without observations, from the start or from a saved state."""
     require_data(data)  # before torch is imported
-    from mclstm.data.site_names import slug
     from mclstm.deploy.new_data import Dates, Source
     from mclstm.deploy.predict import predict_unsaved
     from mclstm.deploy.result_page import page_of_prediction
-    from mclstm.evaluation.prediction_dataset import as_netcdf
-    from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
     source = Source(str(data), reader, None if attributes is None else str(attributes), columns)
     result = predict_unsaved(
         run, source, state_in, saves=state_out is not None, dates=Dates(start, end), member=member
     )
-    predictions = result.predictions
-    # A packed model is shared and may be read-only, so nothing is written into it.
-    home = run if (run / "config.yaml").is_file() else Path()
-    target = out or home / "predictions" / f"{slug(data.stem)}.nc"
-    files = {"predictions": target}
-    make_folder(target.parent)
-    write_bytes_atomic(target, as_netcdf(predictions))
-    if csv:
-        files["csv"] = target.with_suffix(".csv")
-        kept = [name for name in predictions if str(name).startswith("simulated") or name == "warmup"]
-        write_text_atomic(files["csv"], predictions[kept].to_dataframe().to_csv())
-    if state_out is not None:
-        files["state"] = state_out
-        # Last: if the predictions cannot be written, the old state is still there.
-        result.save_states(state_out)
-    page = target.with_suffix(".html")
-    from_state = state_in is not None
-    files["page"] = page_of_prediction(page, run, source, predictions, member, from_state=from_state)
-    about = summary(predictions, result.members)
+    target = out or _home(run, data)
+    files = _write(result, target, state_out, csv)
+    files["page"] = page_of_prediction(
+        target.with_suffix(".html"), run, source, result.predictions, member, from_state=state_in is not None
+    )
+    about = summary(result.predictions, result.members)
     if as_json:
         print(json.dumps(about | {name: str(path) for name, path in files.items()}, allow_nan=False))
         return
     print("\n".join([*_lines(about), *(f"{name} {path}" for name, path in files.items())]))
+
+
+def _home(run: Path, data: Path) -> Path:
+    """The netCDF file to write: a packed model is shared and may be read-only, so nothing goes into it."""
+    from mclstm.data.site_names import slug
+
+    folder = run if (run / "config.yaml").is_file() else Path()
+    return folder / "predictions" / f"{slug(data.stem)}.nc"
+
+
+def _write(result: "Prediction", target: Path, state_out: Path | None, csv: bool) -> dict[str, Path]:
+    """Write what was predicted; every file by its name."""
+    from mclstm.evaluation.prediction_dataset import as_netcdf
+    from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
+
+    files, predictions = {"predictions": target}, result.predictions
+    make_folder(target.parent)
+    write_bytes_atomic(target, as_netcdf(predictions))
+    if csv:
+        files["csv"] = target.with_suffix(".csv")
+        names = [name for name in predictions if str(name).startswith("simulated") or name == "warmup"]
+        write_text_atomic(files["csv"], predictions[names].to_dataframe().to_csv())
+    if state_out is not None:
+        files["state"] = state_out
+        # Last: if the predictions cannot be written, the old state is still there.
+        result.save_states(state_out)
+    return files
 
 
 def require_data(path: Path) -> None:
@@ -119,9 +132,9 @@ def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
 def _lines(about: dict[str, Any]) -> list[str]:
     """The summary for people."""
     targets = ", ".join(f"{name} in {unit or 'no stated unit'}" for name, unit in about["targets"].items())
-    count = "1 member" if about["members"] == 1 else f"the mean of {about['members']} members"
-    sites = "1 site" if about["sites"] == 1 else f"{about['sites']} sites"
-    lines = [f"{targets}: {count}, {sites}, {about['first']} to {about['last']}, {about['steps']} steps"]
+    count = f"{'the mean of ' if about['members'] > 1 else ''}{counted(about['members'], 'member')}"
+    extent = f"{about['first']} to {about['last']}, {counted(about['steps'], 'step')}"
+    lines = [f"{targets}: {count}, {counted(about['sites'], 'site')}, {extent}"]
     filling = about["warmup_steps"]
     if filling:
         whole = " (all there are: give more data before them)" if filling == about["steps"] else ""

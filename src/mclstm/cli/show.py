@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mclstm.evaluation_files import Evaluation, Tables
 
-__all__ = ["Figures", "Json", "Quiet", "print_run"]
+__all__ = ["HEADLINE", "Figures", "Json", "Quiet", "counted", "medians", "print_run"]
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
@@ -30,18 +30,25 @@ def print_run(run: Path, results: "Evaluation | Tables", as_json: bool, page: Pa
     rows = headline(results.scores)
     middle = medians(rows)
     error = results.balance["relative error"].max() if "relative error" in results.balance else None
+    ensemble = ensemble_medians(results.folder)
     if as_json:
         content = {"run": str(run), "median": middle, "mass_error": error, "files": str(results.folder)}
         content |= {} if page is None else {"page": str(page)}
+        content |= {"ensemble": ensemble} if ensemble else {}
         print(json.dumps(without_nan(content | details(results)), allow_nan=False))
         return
     known = {name: middle[name] for name in HEADLINE if name in middle and middle[name] == middle[name]}
     shown = ", ".join(f"{name.upper()} {value:.3f}" for name, value in known.items())
     sites, targets = len(rows), results.scores["target"].nunique() if "target" in results.scores else 1
     whose = "all targets, " if targets > 1 else ""
-    print(f"{shown} ({whose}{'median of ' if sites > 1 else ''}{sites} site{'s' if sites > 1 else ''})")
+    print(f"{shown} ({whose}{'median of ' if sites > 1 else ''}{counted(sites, 'site')})")
     tables = [table(title, scores) for title, scores in details(results).items()]
     print("".join(f"\n{text}\n" for text in tables), end="\n" if tables else "")
+    if ensemble:
+        print(
+            f"members: CRPS {ensemble['crps']:.3g} beside a MAE of their mean of {ensemble['mae']:.3g}; "
+            f"{ensemble['coverage_90']:.0%} of the observations lie in their 90 % interval"
+        )
     if error is not None:
         print(f"mass balance: the largest error of a site is {error:.1e} of its mass")
     print(f"run {run}\nresults {results.folder}" + ("" if page is None else f"\npage {page}"))
@@ -51,6 +58,14 @@ def medians(scores: "pd.DataFrame") -> dict[str, float]:
     """The median of every metric over sites."""
     numbers = scores.drop(columns=["site", "target"], errors="ignore")
     return {str(name): float(numbers[name].median()) for name in numbers}
+
+
+def ensemble_medians(folder: Path) -> dict[str, float]:
+    """The median scores of the members as a forecast with a spread; empty where a single one was scored."""
+    from mclstm.evaluation.score_tables import read_table
+    from mclstm.evaluation_files import ENSEMBLE
+
+    return medians(read_table(folder / ENSEMBLE)) if (folder / ENSEMBLE).is_file() else {}
 
 
 def details(results: "Evaluation | Tables") -> dict[str, dict[str, dict[str, float]]]:
@@ -78,3 +93,12 @@ def table(title: str, scores: dict[str, dict[str, float]]) -> str:
     frame = pd.DataFrame.from_dict(scores, orient="index").rename_axis(title.removesuffix("s"))
     shown = frame[[name for name in TABLE if name in frame]].dropna(axis="columns", how="all")
     return markdown(pd.concat([shown.iloc[: MOST - 2], shown.iloc[MOST - 2 :].tail(2)]))
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "site"), counted(2, "site")
+    ('1 site', '2 sites')
+    """
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -82,4 +82,8 @@ def write_trace(traced: "Traced", folder: Path) -> "pd.DataFrame":
         write_text_atomic(folder / f"behind-{files[site]}.csv", rows.to_csv(index=False))
         save(behind_outflow(rows, site, target, unit), folder / "figures", f"behind-{files[site]}")
         save(outflow_ages(mass, site, target), folder / "figures", f"ages-{files[site]}")
+    if len(traced.cells):
+        leading = ["site", "member", "cell", "sentence"]
+        rest = [name for name in traced.cells if name not in leading]
+        write_text_atomic(folder / "cells.csv", traced.cells[[*leading, *rest]].to_csv(index=False))
     return table

@@ -51,6 +51,11 @@ VERBS = {
         "pack finished runs of one model into a folder to share",
         "mclstm pack runs/river --out river-model",
     ),
+    "export": (
+        "mclstm.cli.export",
+        "write a model as ONNX and .pt2, for programs without mclstm",
+        "mclstm export runs/river/20260101-120000-ab12 --out river-onnx",
+    ),
     "report": (
         "mclstm.cli.report",
         "compare models: table, tests, map, water balance, snow",
@@ -83,7 +88,7 @@ PAPER_VERBS = {
 SYNONYMS = {
     "new": "init", "create": "init", "setup": "init", "run": "train", "fit": "train", "continue": "resume",
     "continue_training": "resume", "test": "evaluate", "score": "evaluate", "validate": "check",
-    "forecast": "predict", "simulate": "predict", "infer": "predict", "export": "pack", "compare": "report",
+    "forecast": "predict", "simulate": "predict", "infer": "predict", "onnx": "export", "compare": "report",
     "plot": "report", "import": "import-nh", "info": "doctor", "version": "--version", "help": "--help",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
-from mclstm.data.clock import PERIODS, step_length
+from mclstm.data.clock import PERIODS, STEPS, step_length
 from mclstm.data.lengths import window_lengths
 from mclstm.data.units import parse
 from mclstm.errors import DataError
@@ -18,6 +18,7 @@ from mclstm.training.order import batches_per_epoch
 __all__ = ["Split", "calendar", "data_section", "draft", "split"]
 
 SHARES = (0.6, 0.8)  # of the observed record: where validation begins, and where the test
+NEAR = 0.05  # of the record: how far a period may be moved to begin with a year or a month
 FEWEST = 40  # steps to split
 LONG = 3650  # observed steps of training from which a model of 16 cells is not too large
 UPDATES, BATCH, BETWEEN = 300, 32, 10  # updates in all; windows of one; updates between two validations
@@ -61,24 +62,34 @@ class Split(NamedTuple):
 
 
 def split(time: pd.DatetimeIndex, observed: NDArray[np.bool_]) -> Split:
-    """Three periods, 60, 20 and 20 of a hundred steps between the first and the last observation.
+    """Three periods, about 60, 20 and 20 of a hundred steps between the first and the last observation.
 
     observed: (time,) whether any target is known
 
-    >>> days = pd.date_range("2001-01-01", periods=100)
-    >>> split(days, np.ones(100, dtype=bool)).validation
-    ['2001-03-02', '2001-03-21']
+    >>> days = pd.date_range("2001-01-01", "2010-12-31")
+    >>> split(days, np.ones(len(days), dtype=bool)).validation
+    ['2007-01-01', '2008-12-31']
     """
     known = np.flatnonzero(observed)
     if known.size < FEWEST:
         raise DataError(f"{known.size} observed steps are too few for training, validation and test.")
     inside = time[known[0] : known[-1] + 1]
-    first, second = (int(len(inside) * share) for share in SHARES)
+    first, second = (_whole(inside, int(len(inside) * share)) for share in SHARES)
     parts = inside[:first], inside[first:second], inside[second:]
     # The date alone would take in the whole day, and with it the first steps of the next period.
     form = "%Y-%m-%d" if step_length(time) % PERIODS["day"] == 0 else "%Y-%m-%dT%H:%M:%S"
     train, validation, test = ([f"{part[at]:{form}}" for at in (0, -1)] for part in parts)
     return Split(train, validation, test, parts[0])
+
+
+def _whole(time: pd.DatetimeIndex, at: int) -> int:
+    """The step near `at` with which a year begins, or else a month, where one does."""
+    for begins in (time.is_year_start, time.is_month_start):
+        steps = np.flatnonzero(begins & (time == time.normalize()))
+        near = steps[np.abs(steps - at) <= NEAR * len(time)]
+        if near.size:
+            return int(near[np.argmin(np.abs(near - at))])
+    return at
 
 
 def data_section(
@@ -116,7 +127,8 @@ def draft(config: Path, name: str, data: dict[str, Any], dates: Split, sites: in
     per_epoch = batches_per_epoch(count, BATCH)
     updates = max(UPDATES, 10 * per_epoch)
     return CONFIG.format(
-        file=data["path"], config=config, name=name, data=_data_lines(data), step=step or "not regular",
+        file=data["path"], config=config, name=name, data=_data_lines(data),
+        step=STEPS.get(step, step) or "not regular",
         cells=8 if sites * len(dates.training) < LONG else 16 if sites < 20 else 32,
         train=_flow(dates.train), validation=_flow(dates.validation), test=_flow(dates.test),
         batch=BATCH, updates=updates, later=updates * 2 // 3, between=max(BETWEEN, per_epoch),

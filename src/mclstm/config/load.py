@@ -29,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 Section = TypeVar("Section", bound=BaseModel)
+TABLES = (".csv", ".tsv", ".nc", ".parquet", ".npz", ".xlsx")  # endings of data, never of configs
 # Keys of the section `training` that cut windows, which `sequences` replace.
 REPLACED = ("scheme", "length", "warmup", "warmup_gradient", "stride")
 
@@ -108,8 +109,10 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     Traceback (most recent call last):
     mclstm.errors.ConfigError: Cannot read missing.yaml: No such file or directory. Check the path.
     """
-    document = read_yaml(Path(path))
     where = str(path)
+    if Path(path).suffix.lower() in TABLES:
+        raise ConfigError(f"{where} is data and no config. Write one with `mclstm init {where}`, give that.")
+    document = read_yaml(Path(path))
     if not isinstance(document.values, dict):
         raise ConfigError(f"{where} holds no sections. Begin with name:, data:, periods:, model:, training:.")
     raw = unshared(document.values)

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from mclstm.errors import ConfigError
 
 __all__ = [
-    "PERIODS", "Dates", "at_times", "day_of_year", "parse_duration", "parse_slot", "parse_time", "season",
-    "since_start", "step_length", "time_of_step",
+    "PERIODS", "STEPS", "Dates", "at_times", "day_of_year", "parse_duration", "parse_slot", "parse_time",
+    "season", "since_start", "step_length", "time_of_step",
 ]  # fmt: skip
 
 Dates = NDArray[np.datetime64]
 SECOND = 1_000_000_000  # nanoseconds
 PERIODS = {"day": 86_400 * SECOND, "week": 7 * 86_400 * SECOND}
+# The step of a series in words, by its name in pandas.
+STEPS = {"D": "1 day", "h": "1 hour", "MS": "1 month", "ME": "1 month", "YS": "1 year", "YE": "1 year"}
 YEAR = 365.25  # days
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 UNITS = {"s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND, "d": PERIODS["day"]}

@@ -24,6 +24,19 @@ KEYS = {
     "--missing-mass": "missing_mass", "--missing-aux": "missing_aux", "--missing": "missing_values",
     "--area": "area", "--budget": "budget",
 }  # fmt: skip
+# Options whose values a config writes in another way:
+YAML = (
+    (re.compile(r"--unit ([^=]{1,80})=([^\s,;.]+)"), r"--unit {\1: \2}"),
+    (re.compile(r"--budget ([\d.e+-]+),([\d.e+-]+)"), r"--budget [\1, \2]"),
+    (re.compile(r"--missing (-?[\d.e+-]*\d)"), r"--missing [\1]"),
+)
+# `fit` takes a table in one unit, with NaN where values are missing.
+FIT = (
+    (re.compile(r"Declare the units of mass and target with --unit"), "Bring mass and target to one unit"),
+    (re.compile(r", or declare their unit with --unit \{.*?\}"), ""),
+    (re.compile(r"Declare it with --missing \[.*?\]"), "Put NaN in its place"),
+    (re.compile(r"(,| of) site site(?=[,: ])"), ""),  # a table is one site, and has no name
+)
 SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])")
 
 
@@ -101,7 +114,11 @@ def respell(text: str, section: str) -> str:
 
     >>> respell("Declare --missing-mass zero", "data.")
     'Declare data.missing_mass zero'
+    >>> respell("Declare --unit flow=m3/s, or --budget 0,2", "data.")
+    'Declare data.units {flow: m3/s}, or data.budget [0, 2]'
     """
+    for pattern, words in (*YAML, *([] if section else FIT)):
+        text = pattern.sub(words, text)
     return SPELLED.sub(lambda match: section + KEYS[match[1]], text)
 
 

@@ -13,7 +13,9 @@ from mclstm.data.scaling import Moment, standardised
 from mclstm.data.series import covered, names
 from mclstm.errors import DataError
 
-__all__ = ["Batch", "Tensors", "Windows", "gather", "span", "spans", "stacked", "tensors", "windows"]
+__all__ = [
+    "Batch", "Scheme", "Tensors", "Windows", "gather", "span", "spans", "stacked", "tensors", "windows",
+]  # fmt: skip
 
 Scheme = Literal["last", "sequence"]
 

@@ -51,8 +51,8 @@ def outside(column: str, names: Mapping[str, str]) -> str:
 
 def inputs_of(stepper: Stepper, names: Mapping[str, str]) -> dict[str, str]:
     """The columns that a step needs by their names outside; refused where two have one name."""
-    columns = {outside(column, names): column for column in stepper.inputs.given}
-    if len(columns) < len(stepper.inputs.given):
+    columns = {outside(column, names): column for column in stepper.inputs.supplied}
+    if len(columns) < len(stepper.inputs.supplied):
         raise DataError("Two inputs have the same name outside. Name them apart in names:.")
     return columns
 

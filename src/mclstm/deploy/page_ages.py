@@ -1,10 +1,12 @@
 """The mass of a page's first sites traced, or a sentence that says why it was not."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 import xarray as xr
 from torch import nn
@@ -15,13 +17,22 @@ from mclstm.data.windows import Tensors, span, tensors
 from mclstm.deploy.new_data import Source, read_new_data
 from mclstm.deploy.trained_model import TrainedModel, open_model
 from mclstm.errors import CheckpointError, ConfigError, DataError, DataWarning
+from mclstm.explain.cell_reading import read_cells
+from mclstm.explain.mass_ages import require_conserving
 from mclstm.from_config import rhythm_of, warmup_of
 from mclstm.report.page.age_data import age_data
 
 __all__ = ["Ages", "Traceable", "ages_of", "ages_of_runs", "opened"]
 
-Ages = tuple[dict[str, dict[str, Any]], str]  # by site, see `age_data`; and why other sites have none
 FEWEST = 30  # steps
+
+
+class Ages(NamedTuple):
+    """What tracing tells of the first sites of a page, in the order of `PageModel`."""
+
+    ages: Mapping[str, Mapping[str, Any]] = {}  # by site, see `age_data`
+    why: str = ""  # other sites have none
+    cells: Mapping[str, pd.DataFrame] = {}  # by site, see `read_cells`; of a single model
 
 
 class Traceable(NamedTuple):
@@ -48,13 +59,13 @@ def ages_of_runs(runs: list[Run], data: Path | None, predictions: xr.Dataset, mo
     config = runs[0].config
     why = reason(config)
     if why or most < 1:
-        return {}, why or "No ages were wanted."
+        return Ages(why=why or "No ages were wanted.")
     try:
         models = [open_model(run.path) for run in runs]
         source = Source(str(data or config.data.path))
         whole = opened(models[0], source, warmup_of(config))
     except (CheckpointError, ConfigError, DataError, OSError) as error:
-        return {}, f"No mass was traced: {error}"
+        return Ages(why=f"No mass was traced: {error}")
     members = [member for model in models for member in model.members.values()]
     return ages_of(whole._replace(models=members), predictions, most)
 
@@ -74,27 +85,21 @@ def ages_of(whole: Traceable, predictions: xr.Dataset, most: int) -> Ages:
     """Ages of the first `most` sites, over the dates of the predictions."""
     why = reason(whole.config)
     if why or predictions.sizes["time"] < FEWEST:
-        return {}, why or f"Fewer than {FEWEST} steps are too few to tell ages."
+        return Ages(why=why or f"Fewer than {FEWEST} steps are too few to tell ages.")
     known = {str(site): row for row, site in enumerate(whole.series["site"].to_numpy())}
     sites = [str(site) for site in predictions["site"].to_numpy()]
     rows = [known[site] for site in sites[:most] if site in known]
     time = predictions["time"].to_index()
     first, after = span(whole.series, (str(time[0]), str(time[-1])), "page")
     start = 0 if whole.warmup is None else max(0, first - whole.warmup)
-    ages = age_data(
-        whole.models,  # type: ignore[arg-type]
-        part(whole.data, np.array(rows), slice(start, after)),
-        whole.series.isel(site=rows, time=slice(start, after)),
-        first - start,
-        whole.config.data.target[0],
-    )
-    left = len(sites) - len(rows)
-    return (
-        ages,
-        f"Mass was traced at the first {len(rows)} sites; mclstm report --traced {len(sites)} traces all."
-        if left
-        else "",
-    )
+    models = [require_conserving(model) for model in whole.models]
+    data = part(whole.data, np.array(rows), slice(start, after))
+    series = whole.series.isel(site=rows, time=slice(start, after))
+    ages = age_data(models, data, series, first - start, whole.config.data.target[0])
+    # Cells of different members have nothing in common.
+    cells = {site: read_cells(models[0], data, series, site) for site in ages} if len(models) == 1 else {}
+    more = f"Mass was traced at the first {len(rows)} sites; mclstm report --traced {len(sites)} traces all."
+    return Ages(ages, more if len(sites) > len(rows) else "", cells)
 
 
 def part(data: Tensors, rows: np.ndarray, steps: slice) -> Tensors:

@@ -101,9 +101,9 @@ def page_of_prediction(
     model = open_model(model_folders(folder)[0])
     model = model if member is None else only_member(model, member, folder)
     name = model.config.model.name
-    ages: Ages = {}, "The stores began with a saved state, whose mass has no age."
+    ages = Ages(why="The stores began with a saved state, whose mass has no age.")
     if len(model_folders(folder)) > 1:
-        ages = {}, "Several packed models have no common trace: trace each alone."
+        ages = Ages(why="Several packed models have no common trace: trace each alone.")
     elif not from_state:
         ages = ages_of(opened(model, source, None), predictions, TRACED)
     balance = water_balance(balance_table(predictions), predictions)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import CheckpointError, ConfigError, DataError
-from mclstm.models.output import State
+from mclstm.evaluation.simulate import first_state
+from mclstm.models.output import Output, State
 from mclstm.series_from_config import inputs
 from mclstm.training import checkpoint
 
-__all__ = ["SavedStates", "Site", "load_states", "require_states", "save_states", "sites_of"]
+__all__ = ["SavedStates", "Site", "empty_states", "load_states", "require_states", "save_states", "sites_of"]
 
 
 class Site(NamedTuple):
@@ -98,16 +99,29 @@ def load_states(path: Path, model: TrainedModel, sites: list[Site], step: str) -
 
 
 @torch.no_grad()
+def empty_states(
+    model: TrainedModel,
+    static: torch.Tensor,  # (N, S)
+) -> dict[str, State]:
+    """The states before the first step by member, each (N, ...); an empty step tells their shapes."""
+    columns = inputs(model.config)
+    x, a = (static.new_zeros(1, len(static), len(columns[role])) for role in ("mass", "aux"))
+    states = {}
+    for name, member in model.members.items():
+        member.train(False)
+        output: Output = member(x, a, static)
+        states[name] = {key: first_state(key, output, len(static)) for key in output.state}
+    return states
+
+
 def read_states(path: Path, model: TrainedModel, sites: int, rows: list[int]) -> dict[str, State]:
     """The states of every member, from those rows of a file with so many sites.
 
-    One empty step of the model gives the names, types and shapes that the file must have.
+    The names, types and shapes that the file must have are those of empty states.
     """
-    mass, aux, static, _ = (len(columns) for columns in inputs(model.config).values())
     first = next(iter(model.members.values()))
-    dtype = next(first.parameters()).dtype
-    x, a = (torch.zeros(1, sites, width, dtype=dtype) for width in (mass, aux))
-    blank: State = first(x, a, torch.zeros(sites, static, dtype=dtype)).state
+    static = torch.zeros(sites, len(model.config.data.static), dtype=next(first.parameters()).dtype)
+    blank = next(iter(empty_states(model, static).values()))
     expected = {prefix(member) + name: value for member in model.members for name, value in blank.items()}
     tensors, _ = checkpoint.load(path, expected=expected, model=model.model_hash)
     if not all(bool(torch.isfinite(value).all()) for value in tensors.values()):

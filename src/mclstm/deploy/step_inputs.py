@@ -1,5 +1,6 @@
 """The inputs of one step: from values by column to what a model sees, without a table in between."""
 
+import copy
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -41,7 +42,7 @@ class StepInputs:
         self.model, self.sites, self.dtype = model, list(sites), dtype
         self.shape = (realisations, len(sites))
         data, columns = model.config.data, inputs(model.config)
-        self.mass, self.given = columns["mass"], [*data.mass, *data.read_as_aux]
+        self.mass, self.supplied = columns["mass"], [*data.mass, *data.read_as_aux]
         self.negative_mass = bool(getattr(model.config.model, "allow_negative_mass", False))
         moments = [model.moments[name] for name in columns["aux"]]
         self.mean, self.std = (np.array([pair[part] for pair in moments]) for part in (0, 1))
@@ -50,6 +51,13 @@ class StepInputs:
         one = np.stack(rows, -1) if rows else np.zeros((len(sites), 0))
         self.static = torch.tensor(np.tile(one, (realisations, 1)), dtype=dtype)  # (N B, S)
         self.latitude = None if data.pet is None else self._latitude(data.pet.latitude, known)
+
+    def repeated(self, realisations: int) -> "StepInputs":
+        """The inputs of so many realisations instead of one."""
+        other = copy.copy(self)
+        other.shape = (realisations, len(self.sites))
+        other.static = self.static.repeat(realisations, 1)
+        return other
 
     def _attributes(self, attributes: Mapping[str, ArrayLike]) -> dict[str, Array]:
         data = self.model.config.data
@@ -66,8 +74,8 @@ class StepInputs:
 
         values: of every column of the model, in the units of the training, each a number, (B,) or (N, B)
         """
-        self._require_columns(values, self.given, "inputs")
-        known = {name: self._values(name, values[name], self.shape) for name in self.given}
+        self._require_columns(values, self.supplied, "inputs")
+        known = {name: self._values(name, values[name], self.shape) for name in self.supplied}
         x = np.stack([known[name] for name in self.mass], -1)
         if not self.negative_mass and (x < 0).any():
             place = np.argwhere(x < 0)[0]

@@ -14,11 +14,17 @@ from pandas.tseries.frequencies import to_offset
 from mclstm.data.columns import listed
 from mclstm.deploy.corrections import inserted, kalman_update, require_observed
 from mclstm.deploy.running_ledger import RunningLedger
-from mclstm.deploy.saved_states import SavedStates, Site, load_states, require_states, save_states
+from mclstm.deploy.saved_states import (
+    SavedStates,
+    Site,
+    empty_states,
+    load_states,
+    require_states,
+    save_states,
+)
 from mclstm.deploy.step_inputs import StepInputs
 from mclstm.deploy.trained_model import TrainedModel, in_dtype, model_folders, open_model
 from mclstm.errors import ConfigError, DataError
-from mclstm.evaluation.simulate import first_state
 from mclstm.from_config import clipped_targets
 from mclstm.models.output import Output, State
 
@@ -38,6 +44,10 @@ class Simulated(NamedTuple):
     def mean(self) -> Array:
         """The mean over members and realisations, (B, targets)."""
         return np.asarray(self.values.mean(axis=(0, 1)))
+
+    def quantiles(self, shares: Sequence[float]) -> Array:
+        """Quantiles over members and realisations together, (shares, B, targets)."""
+        return np.asarray(np.quantile(self.values, shares, axis=(0, 1)))
 
 
 class Stepper:
@@ -84,7 +94,7 @@ class Stepper:
         self.time: pd.Timestamp | None = None
         self.last: Simulated | None = None
         self.filled: int | None = 0  # steps that filled the stores; None where an old file does not say
-        self._begin(self._empty_states())
+        self._begin(empty_states(self.model, self.inputs.static))
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -164,11 +174,23 @@ class Stepper:
         updated = [kalman_update(stores, predicted, amounts, errors) for stores, predicted in pairs]
         self.set_stores(np.stack(updated))
 
-    def fork(self) -> "Stepper":
-        """A stepper that goes on from here by itself: for a forecast from the present state."""
+    def fork(self, realisations: int | None = None) -> "Stepper":
+        """A stepper that goes on from here by itself: for a forecast from the present state.
+
+        realisations: so many copies of a single one, for weather members; their ledgers begin here
+        """
         other = copy.copy(self)
         other.states = dict(self.states)
         other.ledger = None if self.ledger is None else self.ledger.copy()
+        if realisations is None:
+            return other
+        if self.realisations > 1 or realisations < 1:
+            raise ConfigError(
+                "Only a single realisation can be copied, at least once. Fork without a number."
+            )
+        other.realisations, other.last = realisations, None
+        other.inputs = self.inputs.repeated(realisations)
+        other._begin({name: _repeated(state, realisations) for name, state in self.states.items()})
         return other
 
     def save(self, path: str | Path) -> None:
@@ -203,18 +225,6 @@ class Stepper:
         self.states = states
         stored = getattr(next(iter(self.model.members.values())), "layer", None) is not None
         self.ledger = RunningLedger.begun(self._stores().sum(-1)) if stored else None
-
-    @torch.no_grad()
-    def _empty_states(self) -> dict[str, State]:
-        """The states before the first step: one step without inputs tells their names and shapes."""
-        rows, columns = len(self._rows), (len(self.inputs.mass), len(self.inputs.mean))
-        x, a = (torch.zeros(1, rows, width, dtype=self.dtype) for width in columns)
-        states = {}
-        for name, member in self.model.members.items():
-            member.train(False)
-            output: Output = member(x, a, self.inputs.static)
-            states[name] = {key: first_state(key, output, rows) for key in output.state}
-        return states
 
     def _due(self, time: str | pd.Timestamp | None) -> pd.Timestamp:
         """The time of the next step: as given, if it follows the last one."""
@@ -262,6 +272,11 @@ def _opened(model: TrainedModel | str | Path) -> TrainedModel:
     models = [open_model(folder) for folder in model_folders(Path(model))]
     require_states(model, models)
     return models[0]
+
+
+def _repeated(state: State, times: int) -> State:
+    """Every row of a state so many times, one block after another: (B, ...) -> (N B, ...)."""
+    return {name: torch.cat([value] * times) for name, value in state.items()}
 
 
 def _outflow(output: Output) -> torch.Tensor:  # (N B, K)

@@ -11,13 +11,15 @@ import xarray as xr
 
 from mclstm.data.manifest import require_step
 from mclstm.data.series import times
-from mclstm.data.windows import tensors
+from mclstm.data.windows import Tensors, tensors
 from mclstm.deploy.new_data import Source, read_new_data
 from mclstm.deploy.trained_model import only_member, open_model
 from mclstm.errors import ConfigError, DataError
+from mclstm.explain.cell_reading import cell_sentence, read_cells
 from mclstm.explain.mass_ages import age_classes, require_conserving, trace_ages
 from mclstm.explain.mass_paths import entry_to_exit, origins
 from mclstm.from_config import rhythm_of
+from mclstm.models.mass_model import MassModel
 
 __all__ = ["Traced", "summary", "trace_model"]
 
@@ -28,6 +30,7 @@ class Traced(NamedTuple):
     mass: xr.Dataset  # ages and fates by site, see `trace_ages`; where days begin anew, see `entry_to_exit`
     target: str
     origins: dict[str, pd.DataFrame]  # by site, what is behind its outflow at the chosen date
+    cells: pd.DataFrame  # what each cell of each member does at these sites, a sentence each
 
 
 def trace_model(
@@ -55,7 +58,8 @@ def trace_model(
     data, target = tensors(series, model.moments, torch.float32), model.config.data.target[0]
     rhythm = rhythm_of(model.config)
     if rhythm is not None:
-        return Traced(entry_to_exit(members, data, series, (0, series.sizes["time"]), rhythm), target, {})
+        paths = entry_to_exit(members, data, series, (0, series.sizes["time"]), rhythm)
+        return Traced(paths, target, {}, pd.DataFrame())
     mass = trace_ages(members, data, series, age_classes(times(series), longest))
     behind = {}
     names = [str(site) for site in series["site"].to_numpy()]
@@ -63,7 +67,18 @@ def trace_model(
         date = _largest(mass, site, target) if peak is None else peak
         if date is not None:
             behind[site] = origins(members, data, series, site, date, target)
-    return Traced(mass, target, behind)
+    tables = [
+        told_cells(alone, data, series, site).assign(member=name, site=site)
+        for site in behind
+        for name, alone in zip(model.members, members, strict=True)
+    ]
+    return Traced(mass, target, behind, pd.concat(tables) if tables else pd.DataFrame())
+
+
+def told_cells(model: MassModel, data: Tensors, series: xr.Dataset, site: str) -> pd.DataFrame:
+    """One row per cell with the sentence about it, the fastest cell first; see `read_cells`."""
+    table = read_cells(model, data, series, site)
+    return table.assign(sentence=[cell_sentence(row) for _, row in table.iterrows()])
 
 
 def _chosen(series: xr.Dataset, sites: Sequence[str]) -> xr.Dataset:

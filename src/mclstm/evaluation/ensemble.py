@@ -17,6 +17,7 @@ from mclstm.evaluation.score_tables import score_table, target_scores
 from mclstm.models.members import Members
 
 __all__ = [
+    "BY_MEMBER",
     "ensemble_mean",
     "model_scores",
     "read_members",

@@ -151,6 +151,9 @@ def _put_ledger(result: xr.Dataset, model: nn.Module, values: Arrays, unit: str)
     named = {} if losses is None else {"losses": losses}
     result["outflow"] = ((*DIMS, "outlet"), outflow, {"units": unit, **named})
     result["storage"] = ((*DIMS, "cell"), storage, {"units": amount, "trash_cell": 0 if trash else -1})
+    if "turnover" in values:
+        about = {"units": "d", "long_name": "mean time that mass stays in a cell before it moves on"}
+        result["turnover"] = (("site", "cell"), values["turnover"], about)
     _put_ends(result, before, stored, amount)
     for name in free_outlets(model):
         about = {"units": unit, "long_name": f"outlet {name} of a free head, no part of the ledger"}

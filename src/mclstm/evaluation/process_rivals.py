@@ -13,7 +13,7 @@ from mclstm.data.features import PET, celsius
 from mclstm.data.series import covered, names
 from mclstm.data.units import parse
 from mclstm.errors import DataError
-from mclstm.evaluation.rivals import Record, Rival, Weather
+from mclstm.evaluation.rivals import Record, Weather
 from mclstm.models.process import PROCESS_MODELS
 from mclstm.models.process.calibration import CALIBRATIONS
 from mclstm.models.process.process_model import Forcing, flow, season_of
@@ -41,10 +41,13 @@ def weather_of(series: xr.Dataset, tmax: str, tmin: str) -> Weather:
     return Weather(*(np.where(covered(series).to_numpy(), column, 0.0) for column in columns))
 
 
-def process_rival(record: Record, train: NDArray[np.bool_], *, model: str, method: str) -> Floats:
+def process_rival(
+    record: Record, train: NDArray[np.bool_], *, model: str, method: str, **search: int
+) -> Floats:
     """The flow of a model with parameters of each site, (S, T, 1); NaN at sites whose flow never changes.
 
     Only observations of the training days, train (T,), are used. The year before them fills the stores.
+    search: options of the calibration
     """
     if record.weather is None:
         raise DataError(f"{model} needs the weather of the record. Give its field weather.")
@@ -57,7 +60,7 @@ def process_rival(record: Record, train: NDArray[np.bool_], *, model: str, metho
     inside = np.flatnonzero(train)
     days = slice(max(0, inside[0] - YEAR), inside[-1] + 1)
     first = Forcing(*(column[days] for column in forcing))
-    fit = CALIBRATIONS[method](PROCESS_MODELS[model], first, _tensor(observed[taught])[days])
+    fit = CALIBRATIONS[method](PROCESS_MODELS[model], first, _tensor(observed[taught])[days], **search)
     with torch.no_grad():
         simulated = flow(PROCESS_MODELS[model], fit.parameters, forcing)
     result[taught, :, 0] = simulated.T.numpy()
@@ -77,7 +80,7 @@ def _tensor(columns: Floats) -> Tensor:
     return torch.tensor(columns.T, dtype=torch.float32)
 
 
-PROCESS_RIVALS: dict[str, Rival] = {
+PROCESS_RIVALS: dict[str, partial[Floats]] = {
     "hbv-gradient": partial(process_rival, model="hbv", method="gradient"),
     "hbv-evolution": partial(process_rival, model="hbv", method="evolution"),
     "sac-sma-gradient": partial(process_rival, model="sac-sma", method="gradient"),

@@ -203,8 +203,8 @@ def _by_time(features: Floats, y: Floats, known: Flags, slots: NDArray[np.int64]
     times, inside = np.unique(slots[known]), slots[known]
     own = shrunk([(whole[known][inside == at], common.left_out[inside == at] / scale) for at in times])
     flow = common.flow.copy()
-    for at, found in zip(times, own.coefficients, strict=True):
-        flow[slots == at] += scale * (whole[slots == at] @ found)
+    for at, weights in zip(times, own.coefficients, strict=True):
+        flow[slots == at] += scale * (whole[slots == at] @ weights)
     return Fit(flow, scale * np.concatenate(own.left_out))
 
 

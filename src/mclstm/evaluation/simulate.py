@@ -9,15 +9,19 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mclstm.data.series import covered
+from mclstm.data.series import covered, times
 from mclstm.data.windows import Tensors, span, spans
 from mclstm.errors import DataError
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
+from mclstm.evaluation.turnover import throughput, turnover_days
 from mclstm.models.output import Output, State
 
 __all__ = ["Simulation", "first_state", "require_periods", "simulate", "site_batches"]
 
 SITES = 64  # at most so many run together, to bound the memory; with state_norm="batch" it changes the result
+
+
+PASSED = "passed"  # what cells held and passed on, until the last batch has run
 
 
 class Simulation(NamedTuple):
@@ -65,12 +69,19 @@ def simulate(
             shape = (len(data.x), period[1] - start, *values.shape[2:])
             into = collected.setdefault(name, np.full(shape, np.nan))
             into[batch.sites, batch.first - start : batch.after - start] = values.transpose(0, 1).numpy()
+        passed = throughput(model, output, data.static[rows]) if stores and cells else None
+        if passed is not None:
+            into = collected.setdefault(PASSED, np.zeros((len(data.x), *passed.shape[1:])))
+            into[batch.sites] = passed
         for name, value in output.state.items():
             if name not in final:
                 final[name] = first_state(name, output, len(data.x))
             final[name][rows] = value
+    passages = collected.pop(PASSED, None)
     arrays = {name: array[:, period[0] - start :] for name, array in collected.items()}
     inside = series.isel(time=slice(*period))
+    if passages is not None:
+        arrays["turnover"] = turnover_days(passages, times(series))
     return Simulation(prediction_dataset(model, arrays, inside, target_units), final)
 
 

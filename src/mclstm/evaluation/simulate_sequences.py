@@ -12,6 +12,7 @@ from mclstm.data.sequences import Rhythm, sequences
 from mclstm.data.series import times
 from mclstm.data.windows import Tensors, gather
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
+from mclstm.evaluation.turnover import throughput, turnover_days
 from mclstm.models.output import Output
 
 __all__ = ["simulate_sequences"]
@@ -41,6 +42,7 @@ def simulate_sequences(
     shape = (len(data.x), period[1] - period[0])
     number = np.full(shape, -1, dtype=np.int64)
     collected: dict[str, NDArray[np.float64]] = {}
+    passages: NDArray[np.float64] | None = None
     model.train(False)
     order = np.argsort(where.start, kind="stable")  # in order of time
     for at in range(0, len(order), batch_size):
@@ -52,5 +54,11 @@ def simulate_sequences(
         for name, values in output_series(model, output, stores, cells).items():
             into = collected.setdefault(name, np.full((*shape, *values.shape[2:]), np.nan))
             into[site, steps] = values.transpose(0, 1).numpy()
+        passed = throughput(model, output, batch.static) if stores and cells else None
+        if passed is not None:
+            passages = np.zeros((len(data.x), *passed.shape[1:])) if passages is None else passages
+            np.add.at(passages, where.site[chosen], passed)
         number[site, steps] = np.unique(where.start).searchsorted(where.start[chosen])[:, np.newaxis]
+    if passages is not None:
+        collected["turnover"] = turnover_days(passages, times(series))
     return prediction_dataset(model, collected, series.isel(time=slice(*period)), target_units, number)

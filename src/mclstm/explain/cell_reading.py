@@ -4,7 +4,7 @@ What is chosen, such as the input that opens an outlet, is chosen in the first h
 in the second. A sentence says only what the numbers of the second half support.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from mclstm.data.series import names, times
 from mclstm.data.windows import Tensors
-from mclstm.explain.mass_ages import DAY
+from mclstm.evaluation.turnover import by_turnover, turnover_days
 from mclstm.explain.snow_cells import correlation, usual
 from mclstm.models.mass_model import MassModel
-from mclstm.ops.tracing import Moves
 
-__all__ = ["by_turnover", "cell_sentence", "read_cells"]
+__all__ = ["cell_sentence", "read_cells"]
 
 Floats = NDArray[np.float64]
 MONTHS = (
@@ -49,12 +48,12 @@ def read_cells(
     x, a = (value[[row], some].transpose(0, 1) for value in (data.x, data.a))
     trace = model.train(False).trace(x, a, data.static[[row]])
     time = times(series)[some]
-    days = float(np.median(np.diff(time.as_unit("ns").asi8))) / DAY
     stored = trace.c[:, 0].double().numpy()  # (T + 1, K)
-    left, leaves = moved(trace.parts(), stored)
+    leaves = np.concatenate([part.leaves[:, 0].numpy() for part in trace.parts()])  # (T, K)
+    passed = np.stack([sums[0].numpy() for sums in trace.throughput(trace.steps)])  # (2, K)
     mean = stored[1:].mean(0)
     table = pd.DataFrame({"cell": np.arange(len(mean)), "share of storage": mean / max(mean.sum(), 1e-300)})
-    table["turnover (days)"] = np.divide(mean, left, out=np.full(len(mean), np.nan), where=left > 0) * days
+    table["turnover (days)"] = turnover_days(passed, time)
     table = table.join(pd.DataFrame([season(values, time) for values in stored[1:].T]))
     known = {
         name: series[name][row, some].to_numpy() for name in (*names(series, "mass"), *names(series, "aux"))
@@ -63,23 +62,7 @@ def read_cells(
     for name, values in (storages or {}).items():
         for column, numbers in beside(name, values[some], stored[1:], time).items():
             table[column] = np.broadcast_to(np.asarray(numbers, dtype=np.float64), len(table))
-    return by_turnover(table)
-
-
-def moved(parts: Iterable[Moves], stored: Floats) -> tuple[Floats, Floats]:
-    """The mean mass that leaves each cell in a step, to other cells or out, (K,); the share out, (T, K)."""
-    gone, shares, at = np.zeros(stored.shape[1]), [], 0
-    for part in parts:
-        R, leaves = part.R[:, 0].numpy(), part.leaves[:, 0].numpy()
-        before = stored[at : at + len(R)]
-        stays = np.diagonal(R, axis1=1, axis2=2)
-        gone += (before * (1 - stays)).sum(0)
-        inside = stored[at + 1 : at + 1 + len(R)]
-        # What flows out of a cell is to what stays as the share that leaves is to the rest.
-        gone += (inside * leaves / np.maximum(1 - leaves, 1e-12)).sum(0)
-        shares.append(leaves)
-        at += len(R)
-    return gone / max(at, 1), np.concatenate(shares)
+    return table.iloc[by_turnover(table["turnover (days)"].to_numpy())].reset_index(drop=True)
 
 
 def season(values: Floats, time: pd.DatetimeIndex) -> dict[str, object]:  # (T,)
@@ -117,11 +100,6 @@ def beside(name: str, values: Floats, stored: Floats, time: pd.DatetimeIndex) ->
         f"r of the date with {name}": correlation(usual(time[past], values[past], time[held]), values[held]),
         f"r of the total with {name}": correlation(stored[held].sum(1), values[held]),
     }
-
-
-def by_turnover(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows by how long mass stays, the fastest cell first; empty cells last."""
-    return table.sort_values("turnover (days)", na_position="last", kind="stable").reset_index(drop=True)
 
 
 def cell_sentence(row: pd.Series) -> str:

@@ -59,7 +59,7 @@ class Ages(NamedTuple):
     classes: Floats  # (T, N, O, classes)
     median: Floats  # (T, N, O), NaN where it is above the longest age followed, or nothing flows
     young: Floats  # (T, N, O), share below the young age, NaN where nothing flows
-    transit: Floats  # (N, O, longest + 2), the sum over all steps by age
+    transit: Floats  # (N, O, longest + 2), the sum over the steps that count, by age
     stored: Floats  # (N, longest + 2), the stores after the last step by age
 
 
@@ -110,14 +110,14 @@ def exits(model: MassModel) -> Tensor:
 
 
 @torch.no_grad()
-def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses) -> Ages:
+def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses, skipped: int = 0) -> Ages:
     """The outflow by age; the mean over the members of an ensemble, one trace each.
 
-    shares: (K, O) of each member, see `exits`
+    shares: (K, O) of each member, see `exits` · skipped: first steps that `transit` leaves out
     """
     longest, by_part = classes.ends[-1], []
     ends = torch.tensor([*(end - 1 for end in classes.ends), longest, longest + 1])
-    transit, stored = torch.zeros(()), torch.zeros(())
+    transit, stored, before = torch.zeros(()), torch.zeros(()), 0
     members = [trace.age_parts(longest, share) for trace, share in zip(traces, shares, strict=True)]
     for parts in zip(*members, strict=True):
         flows = torch.stack([flow for flow, _ in parts]).mean(0).transpose(-2, -1)  # (T', N, O, ages)
@@ -131,7 +131,8 @@ def ages(traces: Sequence[Trace], shares: Sequence[Tensor], classes: AgeClasses)
             half.masked_fill(unknown, torch.nan),
             (younger[..., classes.young - 1] / total).masked_fill(total <= 0, torch.nan),
         ))  # fmt: skip
-        transit = transit + flows.sum(0)
+        transit = transit + flows[max(0, skipped - before) :].sum(0)
+        before += len(flows)
     by_class, median, young = (torch.cat(column).numpy() for column in zip(*by_part, strict=True))
     return Ages(by_class, median, young, transit.numpy(), stored.numpy())
 
@@ -151,11 +152,12 @@ def fates(traces: Sequence[Trace], shares: Sequence[Tensor]) -> Floats:
 
 @torch.no_grad()
 def trace_ages(
-    models: Sequence[MassModel], data: Tensors, series: xr.Dataset, classes: AgeClasses
+    models: Sequence[MassModel], data: Tensors, series: xr.Dataset, classes: AgeClasses, counted: int = 0
 ) -> xr.Dataset:
     """Age and fate of the mass of every site over the whole series; of several members the mean.
 
-    Steps that a site does not cover are NaN.
+    Steps that a site does not cover are NaN. counted: the step from which on outflow counts in `transit`;
+    before it the stores fill.
     """
     shares = [exits(model) for model in models]
     sites, steps, outlets = *data.covered.shape, len(outlet_names(models[0]))
@@ -167,7 +169,7 @@ def trace_ages(
     for rows, first, after in site_batches(data.covered, 0, steps):
         x, a = (value[rows, first:after].transpose(0, 1) for value in (data.x, data.a))
         traces = [model.train(False).trace(x, a, data.static[rows]) for model in models]
-        result = ages(traces, shares, classes)
+        result = ages(traces, shares, classes, counted - first)
         for into, values in zip((by_class, median, young), result[:3], strict=True):
             into[rows, first:after] = values.swapaxes(0, 1)
         transit[rows], stored[rows], fate[rows] = result.transit, result.stored, fates(traces, shares)

@@ -57,9 +57,9 @@ def origins_at(
     amounts, start = torch.zeros(()), torch.zeros(())
     for model in models:
         trace = model.train(False).trace(x, a, data.static[[row]])
-        given = trace.behind(torch.tensor(steps) - first, exits(model)[:, column])
-        amounts = amounts + given.x[:, 0] / len(models)  # (T, G, M)
-        start = start + given.start[0].sum(-1) / len(models)  # (G,)
+        origins = trace.behind(torch.tensor(steps) - first, exits(model)[:, column])
+        amounts = amounts + origins.x[:, 0] / len(models)  # (T, G, M)
+        start = start + origins.start[0].sum(-1) / len(models)  # (G,)
     return [
         _table(series, first, amounts[: step - first + 1, at], float(start[at]))
         for at, step in enumerate(steps)

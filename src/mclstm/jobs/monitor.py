@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -39,6 +40,13 @@ class JobMonitor:
     def __init__(self, folder: Path, signalled: Callable[[], int | None], stop: Stop | None = None) -> None:
         self.folder, self._signalled, self._stop = folder, signalled, stop
         self._asked = self._written = 0.0
+        self._part, self._parts = 0, 1
+
+    def part(self, number: int, parts: int) -> "JobMonitor":
+        """The monitor of one of several equal parts of a job, which are done one after the other."""
+        monitor = copy(self)
+        monitor._part, monitor._parts = number, parts
+        return monitor
 
     def stopped(self) -> int | None:
         """The number of the signal to stop for, if any; the job then saves a checkpoint and raises."""
@@ -53,6 +61,7 @@ class JobMonitor:
     def show(self, done: int, total: int, note: str = "") -> None:
         """Show how far the job is; cheap enough to call after every update."""
         now = time.monotonic()
+        done, total = self._part * total + done, self._parts * total
         if now - self._written < WRITE_EVERY and done < total:
             return
         self._written = now

@@ -98,7 +98,7 @@ class MassModel(nn.Module):
         if EVAPOTRANSPIRATION in self.outlets:
             penalty = penalty + PENALTY * closure_penalty(h, y)
         y = torch.cat([y, c[1:][..., self.guided]], dim=-1) if self.guided else y
-        return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x)
+        return Output(y, {**after, "cells": c[-1]}, penalty, h, c, x, a)
 
     def enter(
         self,
@@ -130,6 +130,13 @@ class MassModel(nn.Module):
         """Where the mass of a run came from and where it went; arguments as for `forward`."""
         x, a, static, _, _ = self.enter(x, a, static, state or {})
         return self.layer.trace(x, a, (state or {}).get("cells"), static=static)
+
+    def trace_of(self, output: Output, static: Tensor) -> Trace:  # (B, S)
+        """The trace of a run that was made already."""
+        static = static if self.memory is None else static[:, :0]
+        assert output.x is not None
+        assert output.c is not None
+        return self.layer.trace(output.x, output.a, output.c[0], static=static, c=output.c)
 
     def _read_by_memory(self, x: Tensor, a: Tensor) -> Tensor:  # (T, B, M), (T, B, A + S)
         if not self.memory_sees_mass:

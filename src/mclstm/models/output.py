@@ -50,3 +50,4 @@ class Output(NamedTuple):
     h: Tensor | None = None  # (T, B, K) outflow
     c: Tensor | None = None  # (T + 1, B, K) storage
     x: Tensor | None = None  # (T, B, M) mass as it entered the stores
+    a: Tensor | None = None  # (T, B, A) what the gates saw beside it

@@ -266,8 +266,11 @@ class MCLSTM(nn.Module):
         *,
         static: Input = None,  # (B, S)
         lengths: Lengths = None,  # (B,)
+        c: Tensor | None = None,  # (T + 1, B, K)
     ) -> Trace:
         """Where the mass came from and where it went, see `Trace`; arguments as for `forward`.
+
+        c: what `trajectory` gave for the same call, batch second; without it the layer runs once more.
 
         >>> layer, x = MCLSTM(1, 0, 3), torch.rand(5, 2, 1)
         >>> trace = layer.trace(x)
@@ -278,7 +281,7 @@ class MCLSTM(nn.Module):
         """
         problem, layout = self._arrange(x, a, c0, static, lengths)
         with full_precision(problem.x.device):
-            return trace(self.backend, problem, layout)
+            return trace(self.backend, problem, layout, c)
 
     def _arrange(
         self, x: Steps, a: Steps, c0: Input, static: Input, lengths: Lengths

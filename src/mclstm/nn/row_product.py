@@ -4,6 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from mclstm.ops.reference import each_product
+
 __all__ = ["row_product"]
 
 
@@ -24,7 +26,6 @@ def row_product(
     """
     if torch.is_grad_enabled() or torch.compiler.is_exporting():
         return linear(z, W, b)
-    flat = z.reshape(-1, z.shape[-1], 1)
     columns = W.t().contiguous().t()  # stored by columns: products of other layouts were seen to differ
-    y = torch.bmm(columns.expand(len(flat), *W.shape), flat).view(*z.shape[:-1], len(W))
+    y = each_product(z.reshape(-1, z.shape[-1]), columns).view(*z.shape[:-1], len(W))
     return y if b is None else y + b

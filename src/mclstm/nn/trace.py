@@ -1,6 +1,6 @@
 """Where the mass of a call came from and where it went, exactly: `layer.trace(...)`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -13,7 +13,7 @@ from mclstm.ops.problem import Problem
 
 __all__ = ["Origins", "Trace", "trace"]
 
-NUMBERS = 4_000_000  # of R that are held at a time; bounds the memory
+NUMBERS = 4_000_000  # of R, and of flows by tag, that are held at a time; bounds the memory
 
 
 class Origins(NamedTuple):
@@ -66,8 +66,8 @@ class Trace:
         shares = torch.ones(self.cells) if shares is None else shares
         shares = shares.double().expand(len(steps), self.cells)
         for first in reversed(range(0, self.steps, self.each)):
-            given, value = tracing.look_back(self._moves(first), value, steps - first, shares)
-            parts.append(given)
+            entered, value = tracing.look_back(self._moves(first), value, steps - first, shares)
+            parts.append(entered)
         start = self._start().unsqueeze(1) * value
         if self.layout.members is not None:
             start = start.view(self.layout.members, self.samples, *start.shape[1:])
@@ -78,24 +78,51 @@ class Trace:
 
         The samples of all members are N sequences.
         """
-        count = int(tags.max()) + 1 if tags.numel() else 0
-        tags = tags.unsqueeze(-1).expand(-1, self.masses) if tags.dim() == 1 else tags
+        columns = tags.unsqueeze(-1) if tags.dim() == 1 else tags
+        tags = columns.expand(-1, self.masses) if tags.dim() == 1 else tags
         if tags.shape != (self.steps, self.masses) or (tags < 0).any():
             raise ValueError(f"tags has shape {tuple(tags.shape)}; give {self.steps} numbers from 0 on.")
-        cells = self._cells_by_tag(count)
-        for first in range(0, self.steps, self.each):
-            enter = tracing.tagged(tags[first : first + self.each])
-            flows, cells = tracing.follow(self._moves(first), cells, enter, self._outlets(outlets))
-            yield flows, cells
+        used = columns.amax(-1).cummax(0).values + 1 if columns.numel() else torch.zeros(self.steps)
+        return self._followed(used, lambda first: tracing.tagged(tags[first:]), outlets)
 
     def age_parts(self, longest: int, outlets: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
         """As `ages`, some steps at a time, (T', N, longest + 2, O), and the cells by age then."""
         if longest < 1:
             raise ValueError(f"longest is {longest}; give an age of at least 1 step.")
-        cells = self._cells_by_tag(longest + 1)
+        used = torch.full((self.steps,), longest + 1)
+        return self._followed(used, lambda first: tracing.aged, outlets)
+
+    def _followed(
+        self, used: Tensor, enter: Callable[[int], tracing.Enter], outlets: Tensor | None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Flows by tag, of so few steps at a time that neither they nor the gates are large.
+
+        used: (T,) how many tags hold anything until the end of a step · enter: how mass enters from a step on
+        """
+        count = int(used[-1])
+        cells, outlets = self._cells_by_tag(count), self._outlets(outlets)
+        some = max(1, NUMBERS // max(1, self.sequences * (count + 1) * outlets.shape[-1]))
         for first in range(0, self.steps, self.each):
-            flows, cells = tracing.follow(self._moves(first), cells, tracing.aged, self._outlets(outlets))
-            yield flows, cells
+            part = self._moves(first)
+            for at in range(0, len(part.x), some):
+                now = tracing.Moves(*(value[at : at + some] for value in part))
+                held = int(used[first + at + len(now.x) - 1])
+                flows, cells = tracing.follow_used(now, cells, enter(first + at), outlets, held)
+                yield flows, cells
+
+    def throughput(self, most: int) -> tuple[Tensor, Tensor]:
+        """What each cell held after a step and what left it, to other cells or out: sums, (N, K) each.
+
+        Their quotient is how many steps mass stays in a cell. At most so many steps are looked at, evenly
+        spread.
+        """
+        held = passed = torch.zeros(self.sequences, self.cells, dtype=torch.float64)
+        steps = torch.linspace(0, self.steps - 1, min(most, self.steps)).long()
+        for some in torch.split(steps, self.each):
+            before = self.c[..., some, :, :].movedim(-3, 0).flatten(1, -2).double()
+            after, gone = tracing.throughput(self._moves_of(some), before)
+            held, passed = held + after, passed + gone
+        return held, passed
 
     def parts(self) -> Iterator[tracing.Moves]:
         """How the mass moved, in shares, some steps at a time."""
@@ -103,14 +130,16 @@ class Trace:
 
     def _moves(self, first: int) -> tracing.Moves:
         """The shares of some steps from `first` on."""
-        some = slice(first, first + self.each)
+        return self._moves_of(torch.arange(first, min(first + self.each, self.steps)))
+
+    def _moves_of(self, some: Tensor) -> tracing.Moves:  # (T',) numbers of steps
         x, a = (value[..., some, :, :] for value in (self.problem.x, self.problem.a))
         valid = None if self.problem.valid is None else self.problem.valid[some]
         problem = self.problem._replace(x=x, a=a, valid=valid)
         if self.logits is not None:
             answers = Answers(self.logits[..., some, :, :, :])
             problem = problem._replace(weights=problem.weights._replace(hypernetwork=answers))
-        return tracing.moves(problem, self.c[..., first : first + x.shape[-3] + 1, :, :])
+        return tracing.moves(problem, self.c[..., some, :, :])
 
     def _start(self) -> Tensor:  # (N, K)
         return self.c.select(-3, 0).reshape(-1, self.cells).double()
@@ -143,15 +172,15 @@ class Answers:
 
 
 @torch.no_grad()
-def trace(backend: str, problem: Problem, layout: Layout) -> Trace:
-    """Run the backend and keep what is needed to trace its mass."""
+def trace(backend: str, problem: Problem, layout: Layout, c: Tensor | None = None) -> Trace:
+    """Run the backend and keep what is needed to trace its mass; c: as `MCLSTM.trace` takes it."""
     if problem.form.not_conserving:
         parts = " and ".join(problem.form.not_conserving)
         raise ValueError(f"This layer does not conserve mass ({parts}); trace a layer that does.")
     if problem.x.shape[-3] == 0:
         raise ValueError("The sequences have no steps; give at least one.")
     if problem.weights.hypernetwork is None:
-        return Trace(problem, layout, dispatch.BACKENDS[backend](problem)[1])
+        return Trace(problem, layout, dispatch.BACKENDS[backend](problem)[1] if c is None else c)
     recorder = Recorder(problem.weights.hypernetwork)
     recorded = problem._replace(weights=problem.weights._replace(hypernetwork=recorder))
     c = dispatch.BACKENDS[backend](recorded)[1]

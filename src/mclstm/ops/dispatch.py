@@ -41,7 +41,14 @@ def kernel_covers(problem: Problem) -> bool:
 
 def native(problem: Problem) -> tuple[Tensor, Tensor]:
     """The kernel, or `torch` for what it does not cover."""
-    return operator.sequence(problem) if kernel_covers(problem) else manual.sequence(problem)
+    return operator.sequence(problem) if kernel_covers(problem) else by_hand(problem)
+
+
+def by_hand(problem: Problem) -> tuple[Tensor, Tensor]:
+    """The backward written by hand, which transforms of torch.func cannot take apart."""
+    if operator.transformed():
+        raise ValueError("vmap and other transforms of torch.func need plain operations; use backend='auto'.")
+    return manual.sequence(problem)
 
 
 def fastest(problem: Problem) -> tuple[Tensor, Tensor]:
@@ -53,7 +60,7 @@ def fastest(problem: Problem) -> tuple[Tensor, Tensor]:
 BACKENDS: dict[str, Callable[[Problem], tuple[Tensor, Tensor]]] = {
     "auto": fastest,
     "reference": reference.sequence,
-    "torch": manual.sequence,
+    "torch": by_hand,
     "native": native,
 }
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from mclstm.ops import reference
 from mclstm.ops.problem import Problem
 
-__all__ = ["Moves", "aged", "follow", "look_back", "moves", "tagged"]
+__all__ = ["Moves", "aged", "follow", "follow_used", "look_back", "moves", "tagged", "throughput"]
 
 
 class Moves(NamedTuple):
@@ -33,23 +33,23 @@ class Moves(NamedTuple):
 def moves(problem: Problem, c: Tensor) -> Moves:
     """The shares of every step. The cells are known, so that no step has to wait for the one before.
 
-    c: (T + 1, B, K), led by E with members; a hypernetwork is called once, for T B rows
+    c: (T, B, K) before each step, led by E with members; a hypernetwork is called once, for T B rows
     """
     if problem.members is not None:
         parts = [moves(problem.member(e), c[e]) for e in range(problem.members)]
         return Moves(*(torch.cat(column, dim=1) for column in zip(*parts, strict=True)))
     steps, samples = problem.x.shape[:2]
-    weights, form = reference.column_major(problem.weights), problem.form
+    weights, form, linear = problem.weights, problem.form, reference.at_once
     s = problem.s.expand(steps, *problem.s.shape)
-    x, a, before = (v.flatten(0, 1) for v in (problem.x, torch.cat([problem.a, s], dim=-1), c[:-1]))
+    x, a, before = (v.flatten(0, 1) for v in (problem.x, torch.cat([problem.a, s], dim=-1), c))
     if form.state_norm == "batch":  # which the samples of a step decide together
-        whole = torch.cat([reference.normalised_state(cells, form) for cells in c[:-1]])
+        whole = torch.cat([reference.normalised_state(cells, form) for cells in c])
         z = reference.features(x, a, whole, form._replace(state_norm="none"))
     else:
         z = reference.features(x, a, before, form)
-    i = reference.input_gate(reference.affine(z, weights.W_i, weights.b_i), form)
-    R = reference.redistribution(z, x, a, before, weights, form)
-    leaves, _, stays = reference.outlet(z, torch.ones_like(before), weights, form)
+    i = reference.input_gate(linear(z, weights.W_i, weights.b_i), form)
+    R = reference.redistribution(z, x, a, before, weights, form, linear)
+    leaves, _, stays = reference.outlet(z, torch.ones_like(before), weights, form, linear)
     shares = (value.view(steps, samples, *value.shape[1:]).double() for value in (i, R, leaves, stays))
     return _without_padding(Moves(problem.x.double(), *shares), problem.valid)
 
@@ -64,12 +64,13 @@ def _without_padding(part: Moves, valid: Tensor | None) -> Moves:  # (T, B) bool
     return part._replace(R=R, leaves=leaves, stays=stays)
 
 
-Enter = Callable[[int, Tensor, Tensor], Tensor]  # step, cells (N, G, K), inflow (N, M, K) -> cells (N, G, K)
+# Step, cells (N, G, K), which it may change, and inflow (N, M, K) -> cells (N, G, K).
+Enter = Callable[[int, Tensor, Tensor], Tensor]
 
 
 def tagged(tags: Tensor) -> Enter:
     """The mass of step t and input m gets the tag tags[t, m], (T, M) of whole numbers."""
-    return lambda t, cells, inflow: cells.index_add(1, tags[t], inflow)
+    return lambda t, cells, inflow: cells.index_add_(1, tags[t], inflow)
 
 
 def aged(t: int, cells: Tensor, inflow: Tensor) -> Tensor:
@@ -91,9 +92,38 @@ def follow(part: Moves, cells: Tensor, enter: Enter, outlets: Tensor) -> tuple[T
     for t in range(len(part.x)):
         inflow = part.x[t].unsqueeze(-1) * part.i[t]
         mass = enter(t, cells @ part.R[t], inflow)
-        flows.append((mass * part.leaves[t].unsqueeze(1)) @ outlets)
-        cells = mass * part.stays[t].unsqueeze(1)
+        flows.append(mass @ (part.leaves[t].unsqueeze(-1) * outlets))
+        cells = mass.mul_(part.stays[t].unsqueeze(1))
     return torch.stack(flows), cells
+
+
+def follow_used(
+    part: Moves, cells: Tensor, enter: Enter, outlets: Tensor, used: int
+) -> tuple[Tensor, Tensor]:
+    """As `follow`, where only the first `used` tags and the last one hold anything until the last step."""
+    live = torch.cat([cells[:, :used], cells[:, -1:]], dim=1)
+    flows, after = follow(part, live, enter, outlets)
+    return _widened(flows, 2, cells.shape[1]), _widened(after, 1, cells.shape[1])
+
+
+def _widened(values: Tensor, dim: int, count: int) -> Tensor:
+    """Empty tags before the last one, so that there are `count` in all."""
+    used = values.shape[dim] - 1
+    shape = list(values.shape)
+    shape[dim] = count - used - 1
+    first, last = values.narrow(dim, 0, used), values.narrow(dim, used, 1)
+    return torch.cat([first, values.new_zeros(shape), last], dim=dim)
+
+
+def throughput(part: Moves, before: Tensor) -> tuple[Tensor, Tensor]:
+    """What each cell held after a step and what left it in it, to other cells or out: sums, (N, K) each.
+
+    before: (T, N, K), the cells before each step
+    """
+    moved = (before.unsqueeze(-2) @ part.R).squeeze(-2)
+    mass = moved + (part.x.unsqueeze(-2) @ part.i).squeeze(-2)
+    handed_on = before * (1 - part.R.diagonal(dim1=-2, dim2=-1))
+    return (mass * part.stays).sum(0), (handed_on + mass * part.leaves).sum(0)
 
 
 @torch.no_grad()

@@ -8,7 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mclstm.errors import DataError
-from mclstm.report.site_series import Floats, SiteSeries, Stores, site_series
+from mclstm.evaluation.turnover import by_turnover
+from mclstm.report.hydrograph import cell_label
+from mclstm.report.site_series import SiteSeries, Stores, site_series
 from mclstm.report.style import COLOURS, axis_label, date_axis, plot_style, title_text
 
 __all__ = ["cell_states"]
@@ -23,7 +25,7 @@ def cell_states(predictions: xr.Dataset, site: str, target: str = "") -> Figure:
     series = site_series(predictions, site, target)
     if series.stores is None:
         raise DataError("the model of these predictions has no stores. Leave this figure out.")
-    cells, total = fullest(series.stores.storage), series.stores.storage.shape[1]
+    cells, total = fullest(series.stores), series.stores.storage.shape[1]
     columns = columns_for(len(cells))
     rows = math.ceil(len(cells) / columns)
     # Two strips fill the width of a page well; sixteen must still fit on a page.
@@ -52,10 +54,10 @@ def columns_for(cells: int) -> int:
     return 1 if cells <= 8 else 2 if cells <= 24 else 4
 
 
-def fullest(storage: Floats) -> list[int]:
-    """All cells, or the fullest if there are too many, in the order of their numbers; storage (T, K)."""
-    mean = np.nan_to_num(storage).mean(0)
-    return sorted(np.argsort(-mean, kind="stable")[:MOST].tolist())
+def fullest(stores: Stores) -> list[int]:
+    """All cells, or the fullest if there are too many, by their turnover, the fastest first."""
+    mean = np.nan_to_num(stores.storage).mean(0)
+    return by_turnover(stores.turnover, np.argsort(-mean, kind="stable")[:MOST].tolist())
 
 
 def draw_column(axis: Axes, series: SiteSeries, stores: Stores, cells: list[int], rows: int) -> None:
@@ -67,15 +69,14 @@ def draw_column(axis: Axes, series: SiteSeries, stores: Stores, cells: list[int]
         values = stores.storage[:, cell]
         low, high = float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))
         scaled = floor + HEIGHT * (values - low) / ((high - low) or 1.0)
-        lost = stores.losses if cell == stores.losses_cell else ""
-        colour = COLOURS["losses" if lost else "inflow"]
+        colour = COLOURS["losses" if cell == stores.losses_cell else "inflow"]
         axis.fill_between(
             series.days, floor, scaled, color=colour, alpha=0.25, linewidth=0, rasterized=crowded
         )
         axis.plot(series.days, scaled, color=colour, linewidth=0.8)
         axis.axhline(floor, color=COLOURS["observed"], linewidth=0.5)
         axis.annotate(
-            f"cell {cell}{f' ({title_text(lost)})' if lost else ''}", (0, floor + HEIGHT), (2, 1), fontsize=7,
+            title_text(cell_label(stores, cell)), (0, floor + HEIGHT), (2, 1), fontsize=7,
             xycoords=("axes fraction", "data"), textcoords="offset points", va="bottom",
         )  # fmt: skip
         ticks |= {floor: f"{low:.3g}", floor + HEIGHT: f"{high:.3g}"}

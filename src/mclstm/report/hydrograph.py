@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from mclstm.evaluation.turnover import by_turnover, short_time
 from mclstm.report.event_windows import draw_window, event_windows, mark_windows
 from mclstm.report.site_series import Floats, SiteSeries, Stores, site_series
 from mclstm.report.style import COLOURS, OUTLETS, axis_label, date_axis, legend_above, plot_style, title_text
 
-__all__ = ["hydrograph"]
+__all__ = ["cell_label", "hydrograph", "outflow_layers", "storage_layers"]
 
 LAYERS = 6  # cells, or outlets, with a layer of their own; readers cannot tell more shades apart
 THIN = 0.4  # points; without an outline a bar narrower than a pixel fades away
@@ -90,21 +91,30 @@ def draw_storage(axis: Axes, series: SiteSeries) -> None:
 
 
 def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
-    """Label, colour and storage (T,) from the bottom up: the fullest cells, the others, that of losses."""
+    """Label, colour and storage (T,) from the bottom up: the fullest cells, the others, that of losses.
+
+    The cells come by their turnover, the fastest first.
+    """
     cells = [cell for cell in range(stores.storage.shape[1]) if cell != stores.losses_cell]
     mean = np.nan_to_num(stores.storage).mean(0)
     ranked = sorted(cells, key=lambda cell: -mean[cell])
-    single = ranked if len(ranked) <= LAYERS else ranked[: LAYERS - 1]
+    single = by_turnover(stores.turnover, ranked if len(ranked) <= LAYERS else ranked[: LAYERS - 1])
     rest = [cell for cell in ranked if cell not in single]
     shades = colormaps["YlGnBu"](np.linspace(0.95, 0.25, len(single) + bool(rest)))
-    named = [(f"cell {cell}", stores.storage[:, cell]) for cell in single]
+    named = [(cell_label(stores, cell), stores.storage[:, cell]) for cell in single]
     if rest:
         named.append((f"{len(rest)} others", stores.storage[:, rest].sum(1)))
     layers = [(label, to_hex(shade), values) for (label, values), shade in zip(named, shades, strict=True)]
     if stores.losses_cell is not None:
         lost = stores.storage[:, stores.losses_cell]
-        layers.append((f"cell {stores.losses_cell} ({stores.losses})", COLOURS["losses"], lost))
+        layers.append((cell_label(stores, stores.losses_cell), COLOURS["losses"], lost))
     return layers
+
+
+def cell_label(stores: Stores, cell: int) -> str:
+    """The number of a cell, whether only losses leave it, and how long mass stays in it."""
+    lost = f" ({stores.losses})" if cell == stores.losses_cell else ""
+    return ", ".join(filter(None, [f"cell {cell}{lost}", short_time(stores.turnover[cell])]))
 
 
 def draw_balance(axis: Axes, series: SiteSeries) -> None:

@@ -29,6 +29,7 @@ class Stores(NamedTuple):
     outlets: list[str]
     losses: str  # the outlet that no target observes, empty where there is none
     losses_cell: int | None  # the cell that only losses leave
+    turnover: Floats  # (K,) days that mass stays in each cell; NaN where it is not known
 
 
 class SiteSeries(NamedTuple):
@@ -102,7 +103,9 @@ def stores_of(here: xr.Dataset) -> Stores:
     else:
         emptied = np.zeros_like(entered)
     lost = losses, cell if cell >= 0 else None
-    return Stores(before, entered, emptied, storage, outflow, outlets, *lost)
+    unknown = xr.DataArray(np.full(storage.shape[1], np.nan))  # of old files, and of totals
+    turnover = np.asarray(here.get("turnover", unknown), np.float64)
+    return Stores(before, entered, emptied, storage, outflow, outlets, *lost, turnover)
 
 
 def restarts(

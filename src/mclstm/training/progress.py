@@ -51,9 +51,13 @@ def bars() -> Iterator[Callable[[str, int, int, str], None]]:
 
 
 def line(title: str, done: int, total: int, note: str, rate: float) -> str:
-    """One plain line; rate: per second, 0 if it is not known yet."""
-    pace = f", {rate:.3g}/s, {duration((total - done) / rate)} left" if rate else ""
-    return f"{title}: {done}/{total}, {note}{pace}"
+    """One plain line; rate: per second, 0 if it is not known yet.
+
+    >>> line("mclstm-0", 20, 50, "", 2.0)
+    'mclstm-0: 20/50, 2/s, 15 s left'
+    """
+    pace = f"{rate:.3g}/s, {duration((total - done) / rate)} left" if rate else ""
+    return ", ".join(part for part in (f"{title}: {done}/{total}", note, pace) if part)
 
 
 def duration(seconds: float) -> str:

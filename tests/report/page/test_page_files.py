@@ -39,7 +39,7 @@ def test_a_page_has_a_script_for_every_site_and_its_library_beside_it(tmp_path: 
     files = {path.name for path in (tmp_path / "report_files").iterdir()}
     assert {*LIBRARY, "run.js", "page.css", "site-0.js", "site-1.js", "site-2.js"} <= files
     loaded = re.findall(r'(?:src|href)="(report_files/[^"]+)"', page.read_text())
-    assert len(loaded) == 12
+    assert len(loaded) == 13
     assert all((tmp_path / name).is_file() for name in loaded)
     write_page(tmp_path / "report.html", "brook", [model(made(("A",)))])
     assert not (tmp_path / "report_files/site-1.js").exists()
@@ -65,7 +65,7 @@ def test_a_single_file_needs_no_other_and_its_policy_names_its_scripts(tmp_path:
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text)
     scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
-    assert len(scripts) == 9
+    assert len(scripts) == 10
     assert all(f"'sha256-{digest(script)}'" in policy for script in scripts)
     assert "unsafe" not in policy
     block = re.search(r'<script type="application/json" id="site-1">(.*?)</script>', text)[1]

@@ -24,9 +24,9 @@ RATE, DECAY = 1e-3, 1e-4
 def learn(folder: Path, monitor: JobMonitor, goal: int, *, model: str, seeds: list[int]) -> Result:
     """Learn each series with a network of its own; the errors are those of the integrated motion."""
     predictions = []
-    for number in seeds:
-        setting = SETTINGS[number]
-        network = learn_field(samples(setting, seed=40_000 + number), goal, seed=number, monitor=monitor)
+    for at, number in enumerate(seeds):
+        setting, part = SETTINGS[number], monitor.part(at, len(seeds))
+        network = learn_field(samples(setting, seed=40_000 + number), goal, seed=number, monitor=part)
         predictions.append(predicted_energies(network, setting))
     save_predictions(folder, predictions)
     return scores(predictions, [one.series for one in some_observed(seeds)])

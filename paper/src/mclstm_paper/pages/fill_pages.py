@@ -15,13 +15,14 @@ from mclstm_paper.durability.drift_page import drift_svg, drift_table
 from mclstm_paper.experiment import Block, Experiment
 from mclstm_paper.findings.page_of_findings import findings
 from mclstm_paper.first_contact import warnings_table
-from mclstm_paper.pages import example_tables
+from mclstm_paper.pages import example_tables, operation_tables
 from mclstm_paper.pages.code_sizes import sizes_table
 from mclstm_paper.pages.headlines import failures, headlines
 from mclstm_paper.pages.sections import differences, protocol_section
 from mclstm_paper.pages.summary import summary
 from mclstm_paper.registry import every_experiment
 from mclstm_paper.results import committed_results
+from mclstm_paper.side_by_side import side_by_side_table
 
 __all__ = ["BLOCKS", "DRAWINGS", "every_block", "every_drawing", "filled", "main"]
 
@@ -78,7 +79,9 @@ BLOCKS: dict[str, Block] = {
     "kills": kills,
     "sizes": sizes_table,
     "camels-warnings": warnings_table,
+    "side-by-side": side_by_side_table,
     **example_tables.BLOCKS,
+    **operation_tables.BLOCKS,
     **runtime.BLOCKS,
 }
 DRAWINGS: dict[str, Callable[[Path], bytes | None]] = {

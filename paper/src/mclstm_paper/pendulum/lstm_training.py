@@ -41,7 +41,7 @@ def lstm_energies(
         weights = lstm_start(CELLS + aux.shape[-1], cells, [FIRST_SEED + numbers[at]])
         model = PredictingLSTM(values[at : at + 1, 0], aux[at : at + 1], *weights)
         steps = torch.tensor([one.setting.steps])
-        progress = trained(model, values[at : at + 1], steps, recipe, updates, monitor)
+        progress = trained(model, values[at : at + 1], steps, recipe, updates, monitor.part(at, len(sets)))
         predictions.append(roll_out(model))
         windows.append(int(progress.window))
     energies = scale.energies(torch.stack(predictions).double().numpy())

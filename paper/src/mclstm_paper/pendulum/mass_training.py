@@ -50,13 +50,13 @@ def forecasts(
 ) -> list[Forecast]:
     """The forecast of every set, in their order; models with and without an outlet are trained apart."""
     by_set: dict[int, Forecast] = {}
-    for without in (False, True):
+    groups = sorted(set(closed))
+    for part, without in enumerate(groups):
         chosen = [at for at, is_closed in enumerate(closed) if is_closed is without]
-        if chosen:
-            group = [sets[at] for at in chosen]
-            starts = [numbers[at] for at in chosen]
-            made = group_forecasts(group, recipe, aux[chosen], updates, monitor, starts, without)
-            by_set |= dict(zip(chosen, made, strict=True))
+        group, starts = [sets[at] for at in chosen], [numbers[at] for at in chosen]
+        watched = monitor.part(part, len(groups))
+        of_group = group_forecasts(group, recipe, aux[chosen], updates, watched, starts, without)
+        by_set |= dict(zip(chosen, of_group, strict=True))
     return [by_set[at] for at in range(len(sets))]
 
 

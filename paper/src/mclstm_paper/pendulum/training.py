@@ -56,10 +56,10 @@ def learn_sets(
         return scores(energies, sets) | {"window": windows}
     given_away = OUTLET_ONLY_WITH_FRICTION.on(protocol)
     closed = [given_away and one.setting.friction == 0.0 for one in sets]
-    made = forecasts(sets, plan, aux, goal, monitor, numbers=numbers, closed=closed)
-    energies = [one.energies for one in made]
-    save_predictions(folder, energies, transfers=np.stack([one.transfers for one in made]))
-    return scores(energies, sets) | {"window": [one.window for one in made]}
+    by_set = forecasts(sets, plan, aux, goal, monitor, numbers=numbers, closed=closed)
+    energies = [one.energies for one in by_set]
+    save_predictions(folder, energies, transfers=np.stack([one.transfers for one in by_set]))
+    return scores(energies, sets) | {"window": [one.window for one in by_set]}
 
 
 LEARN = Work("pendulum", learn)

@@ -94,8 +94,8 @@ def check(
     if balances:
         if convert is not None or not areas:  # an area alone says that volumes are to become depths
             findings += unlike_units(roles, stated | dict(convert or {}), str(path))
-        found = (budget_of(table, roles, stated, areas.get(table.site)) for table in raw.tables)
-        budgets = [item for item in found if item is not None]
+        by_site = (budget_of(table, roles, stated, areas.get(table.site)) for table in raw.tables)
+        budgets = [item for item in by_site if item is not None]
         findings += budget_findings(budgets, budget)
     findings += _relations(raw, roles, budgets)
     return _report(raw, roles, stated, request, findings, budgets)

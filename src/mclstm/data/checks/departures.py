@@ -50,7 +50,7 @@ def departures(series: xr.Dataset, moments: Mapping[str, Moment], ranges: Ranges
         cause = "" if name in swapped else _unlike(sample, moments[name], ranges.get(name))
         if cause:
             what = f"its mean is {sample.mean:.4g}, that of the training data {moments[name].mean:.4g}"
-            remedy = f"Correct the values, or declare their unit with --unit {name}=..."
+            remedy = f"Correct the values, or declare their unit with --unit {name}=UNIT"
             place = _source(series, name), "", name
             findings.append(Finding(WARNING, "departure", f"{what}: {cause}", remedy, *place))
     return findings + list(_attributes(series, ranges))

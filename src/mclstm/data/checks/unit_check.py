@@ -30,7 +30,7 @@ def unit_findings(raw: Raw, roles: Roles, units: Mapping[str, str]) -> Iterator[
         yield from _misnamed(column, unit, file)
         if not unit:
             if role in ("mass", "target"):
-                remedy = f"Declare it with --unit {column}=..., for example mm/day or m3/s"
+                remedy = f"Declare it with --unit {column}=UNIT, for example mm/day or m3/s"
                 yield Finding(WARNING, "unit", "its unit is not declared", remedy, file, "", column)
         elif parse(unit).amount in TEMPERATURES:
             yield from _temperature(column, role, unit, low, high, file)

@@ -27,8 +27,8 @@ __all__ = ["LIBRARY", "write_page"]
 
 LIBRARY = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot-LICENSE.txt")  # drawn with; all else is ours
 SCRIPTS = (
-    LIBRARY[0], "start.js", "draw.js", "series.js", "balance.js", "ages.js", "quality.js", "sites.js",
-    "page.js",
+    LIBRARY[0], "start.js", "draw.js", "series.js", "balance.js", "ages.js", "cells.js", "quality.js",
+    "sites.js", "page.js",
 )  # fmt: skip
 STYLES = (LIBRARY[1], "page.css")
 # Only what lies beside the page is loaded; `file:` because browsers differ in what 'self' is on a disk.

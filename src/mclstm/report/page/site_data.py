@@ -10,6 +10,7 @@ import xarray as xr
 
 from mclstm.evaluation.ensemble import ensemble_mean, without_cells
 from mclstm.evaluation.outlets import TOTAL, targets, variable, with_total
+from mclstm.explain.cell_reading import cell_sentence
 from mclstm.report.hydrograph import outflow_layers, storage_layers
 from mclstm.report.outlet_figure import largest
 from mclstm.report.page import PageModel
@@ -56,7 +57,21 @@ def site_data(models: Sequence[PageModel], at: int) -> dict[str, Any]:
             m.name: stores_data(s, whole.inflow) for m, s in zip(models, stores, strict=True) if s is not None
         },
         "ages": {model.name: model.ages[site] for model in models if site in model.ages},
+        "cells": {model.name: cells_data(model.cells[site]) for model in models if site in model.cells},
     }
+
+
+def cells_data(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """What the page tells of each cell, the fastest first; table: see `read_cells`."""
+    return [
+        {
+            "cell": int(row["cell"]),
+            "days": rounded([row["turnover (days)"]], 3)[0],
+            "share": rounded([row["share of storage"]], 3)[0],
+            "sentence": cell_sentence(row),
+        }
+        for _, row in table.iterrows()
+    ]
 
 
 def predictions_of(members: Sequence[xr.Dataset], at: int) -> xr.Dataset:

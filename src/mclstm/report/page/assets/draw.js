@@ -117,7 +117,11 @@
     return values.filter(value => value >= low && value <= high);
   };
 
-  const png = (canvas, name) => canvas.toBlob(blob => m.save(name, blob));
+  // At once: toBlob waits for idle time, and a browser may hold back what comes long after the click.
+  const png = (canvas, name) => {
+    const letters = atob(canvas.toDataURL("image/png").split(",")[1]);
+    m.save(name, new Blob([Uint8Array.from(letters, letter => letter.charCodeAt(0))], { type: "image/png" }));
+  };
   const blank = (width, height) => {
     const canvas = m.make("canvas", { width, height }), context = canvas.getContext("2d");
     context.fillStyle = m.colour("paper");
@@ -149,6 +153,7 @@
       for (const key of ["fill", "stroke", "stroke-width", "paint-order", "font-size", "font-family"]) part.setAttribute(key, style.getPropertyValue(key));
     });
     const { width, height } = svg.viewBox.baseVal, picture = new Image();
+    picture.onerror = () => m.fail(new Error(`This picture could not be drawn: ${name}`));
     picture.onload = () => {
       const [canvas, context] = blank(2 * width, 2 * height);
       context.drawImage(picture, 0, 0, 2 * width, 2 * height);

@@ -18,12 +18,12 @@
       m.make("button", { type: "button", "data-table": name, click: () => m.save(`${name}.csv`, new Blob([text], { type: "text/csv" })) }, `CSV: ${name}`))));
 
   const certificate = model => {
-    const found = model.certificate;
-    if (!found) return m.make("p", {}, `${model.label} has no stores and keeps no books of mass.`);
-    const members = found.members > 1 ? `, ${found.members} members` : "";
-    return m.make("div", { class: "certificate" }, m.make("strong", {}, `Conservation: ${found.holds ? "holds" : "does not hold"}`),
-      m.make("p", {}, `${found.sites} site${found.sites === 1 ? "" : "s"}, ${found.steps} steps${members}. Stored before + inflow = outflow + stored after. ` +
-        `The largest error of a site is ${found.error.toExponential(1)} of its mass (${found.worst}); the limit is ${found.limit.toExponential(0)}.`));
+    const proof = model.certificate;
+    if (!proof) return m.make("p", {}, `${model.label} has no stores and keeps no books of mass.`);
+    const members = proof.members > 1 ? `, ${proof.members} members` : "";
+    return m.make("div", { class: "certificate" }, m.make("strong", {}, `Conservation: ${proof.holds ? "holds" : "does not hold"}`),
+      m.make("p", {}, `${proof.sites} site${proof.sites === 1 ? "" : "s"}, ${proof.steps} steps${members}. Stored before + inflow = outflow + stored after. ` +
+        `The largest error of a site is ${proof.error.toExponential(1)} of its mass (${proof.worst}); the limit is ${proof.limit.toExponential(0)}.`));
   };
   const manifest = about => {
     const { variables = {}, ...rest } = about;

@@ -69,9 +69,11 @@ window.mclstm = (() => {
   m.label = name => m.about.models.find(model => model.name === name)?.label ?? name;
 
   m.save = (name, blob) => {
-    const link = m.make("a", { href: URL.createObjectURL(blob), download: name });
+    const link = m.make("a", { href: URL.createObjectURL(blob), download: name, hidden: true });
+    document.body.append(link); // some browsers follow no link outside the document
     link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   };
   // Programs for tables take text that begins like a formula for one.
   const cell = value => {
