@@ -12,7 +12,7 @@ env: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt setup.py paper/pyproject.toml paper/setup.py $(KERNELS)
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,export,docs,dev]" -e paper
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[app,parquet,process,export,dask,tune,zarr,docs,dev]" -e paper
 	touch $@
 
 test: env
