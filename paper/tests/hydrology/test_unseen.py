@@ -13,6 +13,7 @@ from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
 from mclstm_paper.hydrology.basins import THIRTY
 from mclstm_paper.hydrology.folds import folds_of, random_folds, region_folds, regions_of
+from mclstm_paper.hydrology.unseen import block
 from support.shared_data import shared
 
 # Real basins may give more than they get, and attributes of the held-out ones lie outside those of training.
@@ -105,6 +106,22 @@ def test_fine_tuning_begins_with_the_run_that_has_not_seen_the_basin(
     by_site = dict(zip(whole["sites"], whole["values"], strict=True))
     np.testing.assert_allclose(before["values"], [by_site[site] for site in before["sites"]], rtol=1e-5)
     assert nse_rows["5 basins, 9 years, validation"]["values"] != before["values"]
+
+
+def test_hbv_of_the_same_basins_and_period_stands_beside(jobs: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results" / "hydrology"
+    results.mkdir(parents=True)
+    unseen = json.loads((jobs.parent / "unseen.json").read_text())
+    (results / "unseen.json").write_text(json.dumps(unseen))
+    assert "hbv" not in block(tmp_path).lower()
+    (score,) = [row for row in unseen["rows"] if row["metric"] == "nse"]
+    other = {"model": "hbv-gradient", "setting": "5 basins, validation", "value": 0.123, "n": 1}
+    elsewhere = {"model": "hbv-evolution", "setting": "5 basins", "value": 0.456, "n": 1}
+    (results / "process.json").write_text(json.dumps({**unseen, "rows": [score | other, score | elsewhere]}))
+    text = block(tmp_path)
+    assert "5 basins, validation, calibrated at each" in text
+    assert "0.123" in text
+    assert "0.456" not in text
 
 
 def test_what_is_missing_is_named(

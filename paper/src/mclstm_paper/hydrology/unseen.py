@@ -1,6 +1,7 @@
 """Basins never seen: a model trained on four folds of the basins is scored on the fifth, for each fold."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from mclstm_paper.experiment import Experiment
 from mclstm_paper.hydrology.folds import FOLDS, folds_of
 from mclstm_paper.hydrology.models import EXTRA, MODELS, basins_of, config_of, require_stated, split_of
 from mclstm_paper.hydrology.page import comparison_table, not_measured, read
+from mclstm_paper.hydrology.process_models import FILE as PROCESS
 from mclstm_paper.hydrology.record import rows_of, with_costs
 from mclstm_paper.hydrology.training import train_here
 from mclstm_paper.options import Options, Plan, chosen_models
@@ -38,6 +40,8 @@ TRIED = ("hybrid",)
 OTHERS = tuple(name for name in (*MODELS, *EXTRA) if name not in TRIED)
 FLOWS = "unseen.nc"  # what a run simulates where it was not trained
 KEPT = ["simulated", "observed", "inflow"]
+HBV = ("hbv-gradient", "hbv-evolution")
+UNSEEN = " never seen, (random|region) folds"
 
 
 def learn_elsewhere(
@@ -154,9 +158,16 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def block(root: Path) -> str:
-    """What to expect at basins that no training has seen."""
+    """What to expect at basins that no training has seen, and what HBV gets from each basin's own flow."""
     rows = read(root, "unseen.json")["rows"]
-    return table(rows) if rows else not_measured("unseen.json")
+    return table(rows + calibrated(root, rows)) if rows else not_measured("unseen.json")
+
+
+def calibrated(root: Path, rows: Sequence[Row]) -> list[Row]:
+    """HBV's rows at as many basins in the same period, as a setting of their own."""
+    known = {re.sub(UNSEEN, "", row["setting"]) for row in rows}
+    own = [row for row in read(root, PROCESS)["rows"] if row["model"] in HBV and row["setting"] in known]
+    return [row | {"setting": f"{row['setting']}, calibrated at each"} for row in own]
 
 
 EXPERIMENT = Experiment(
