@@ -95,7 +95,7 @@ def test_a_few_steps_have_no_ages(tmp_path: Path) -> None:
     run = trained(tmp_path, updates=2)
     result = pipeline.evaluate(run, figures=False)
     loaded = pipeline.load_run(run)
-    whole = page_ages.Traceable(loaded.config, [loaded.model], loaded.data, loaded.series, 4)
-    traced = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20)
+    whole = page_ages.Traceable(loaded.config, {0: loaded.model}, loaded.data, loaded.series, 4)
+    traced = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20, {})
     assert traced.ages == traced.cells == {}
     assert "too few" in traced.why

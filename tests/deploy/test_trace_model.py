@@ -23,8 +23,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(tmp_path_factory.mktemp("brook"), updates=2)
 
 
-def test_the_command_writes_tables_and_figures(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", str(run), "--longest", "20", "--peak", "2001-08-01", "--json"]) == 0
+def test_the_command_writes_tables_and_figures(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = pd.date_range("2001-01-01", periods=700)
+    snow = pd.DataFrame({"date": days, "site": "brook", "swe": 1 + np.cos(np.arange(700) / 58)})
+    snow.to_csv(tmp_path / "snow.csv", index=False)
+    words = ["trace", str(run), "--longest", "20", "--peak", "2001-08-01", "--json"]
+    assert main([*words, "--snow", str(tmp_path / "snow.csv")]) == 0
     written = json.loads(capsys.readouterr().out)
     folder = Path(written["files"])
     assert folder == run / "trace"
@@ -38,7 +44,13 @@ def test_the_command_writes_tables_and_figures(run: Path, capsys: pytest.Capture
     assert cells["turnover (days)"].is_monotonic_increasing
     told = cells[~cells["sentence"].str.contains("nearly always empty")]
     assert len(told)
-    assert all(f"Cell {row.cell} holds" in row.sentence for row in told.itertuples())
+    names = [f"Cell {cell} (losses)" if cell == 0 else f"Cell {cell}" for cell in told["cell"]]
+    assert all(map(str.startswith, told["sentence"], [f"{name} holds " for name in names]))
+    assert set(cells["member"]) == {0}
+    # Beside each cell stand yardsticks that need none: the same number in every row.
+    assert np.isfinite(cells["r with swe"]).any()
+    assert cells["r of the total with swe"].nunique() == 1
+    assert "r of the date with swe" in cells
     assert {path.suffix for path in (folder / "figures").iterdir()} == {".svg", ".png"}
     with xr.open_dataset(folder / "trace.nc", engine="h5netcdf") as file:
         assert file["outflow_by_age"].sizes["age_class"] == 4  # up to 7 days, up to 20, older, the start

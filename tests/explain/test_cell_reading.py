@@ -48,7 +48,7 @@ def table() -> pd.DataFrame:
     assert stored is not None
     snow = stored[1:, 0, 1].detach().double().numpy().copy()
     snow[::3] = np.nan
-    return read_cells(steered_by_warmth(), data, series, "A", {"snow": snow})
+    return read_cells(steered_by_warmth(), data, series, "A", {"snow": pd.Series(snow, index=TIME)[::-1]})
 
 
 def test_cells_come_by_their_turnover(table: pd.DataFrame) -> None:
@@ -67,7 +67,7 @@ def test_a_seasonal_cell_is_told_with_what_opens_it(table: pd.DataFrame) -> None
     assert slow["fullest in"] in ("December", "January")  # it is coldest in October
     sentence = cell_sentence(slow)
     assert f"fullest in {slow['fullest in']}" in sentence
-    assert sentence.endswith("and empties faster with high warm.")
+    assert "empties faster with high warm" in sentence
     assert "fullest" not in cell_sentence(table.iloc[0])
 
 
@@ -76,15 +76,21 @@ def test_storages_stand_beside_yardsticks(table: pd.DataFrame) -> None:
     assert slow["r with snow"] == pytest.approx(1.0)
     assert slow["r of the date with snow"] < 0.99
     assert slow["r of the total with snow"] < 1.0
+    told = "and follows snow (r = 1.00; the date alone "
+    assert [told in cell_sentence(row) for _, row in table.iterrows()] == [False, True]
+    # A cell that the date, or all cells together, match says nothing of that storage.
+    for yardstick in ("r of the date with snow", "r of the total with snow"):
+        assert told not in cell_sentence(slow.where(slow.index != yardstick, 1.0))
 
 
 def test_noise_supports_no_word() -> None:
     source = np.random.default_rng(1)
     noise = {name: source.normal(size=DAYS) for name in "abcdefgh"}
-    about = {"cell": 0, "share of storage": 0.5, "turnover (days)": 3.0}
+    about = {"cell": 0, "losses": "", "share of storage": 0.5, "turnover (days)": 3.0}
     about |= steering(source.random(DAYS), noise) | season(source.random(DAYS), TIME)
-    assert cell_sentence(pd.Series(about)) == "Cell 0 holds 50 % of the stored mass for 3 days on average."
-    assert cell_sentence(pd.Series(about | {"share of storage": 0.0})) == "Cell 0 is nearly always empty."
+    assert cell_sentence(pd.Series(about)) == "Cell 0 holds 50 % of the stored mass for 3 d on average."
+    empty = cell_sentence(pd.Series(about | {"losses": "evaporation", "share of storage": 0.0}))
+    assert empty == "Cell 0 (evaporation) is nearly always empty."
 
 
 def test_a_short_record_has_no_season() -> None:

@@ -28,6 +28,9 @@ def trace(
         str | None, typer.Option(help="date whose outflow is explained [default: the largest of each site]")
     ] = None,
     longest: Annotated[float | None, typer.Option(help="days for which ages are followed", min=0)] = None,
+    snow: Annotated[
+        Path | None, typer.Option(help="swe by site to compare cells with, as for report")
+    ] = None,
     reader: Reader = None,
     attributes: Attributes = None,
     columns: Columns = None,
@@ -50,7 +53,7 @@ def trace(
         raise ConfigError(f"--peak {peak!r} is no date. Write it as 2001-07-31.") from None
     beside = None if attributes is None else str(attributes)
     source = None if data is None else Source(str(data), reader, beside, columns)
-    traced = trace_model(run, source, sites=site or (), peak=date, longest=longest, member=member)
+    traced = trace_model(run, source, sites=site or (), peak=date, longest=longest, member=member, snow=snow)
     folder = out or (run / "trace" if (run / "config.yaml").is_file() else Path("trace"))
     table = write_trace(traced, folder)
     if as_json:

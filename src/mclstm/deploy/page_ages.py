@@ -15,9 +15,9 @@ from mclstm.config import Config
 from mclstm.config.same_model import Run, conserving
 from mclstm.data.windows import Tensors, span, tensors
 from mclstm.deploy.new_data import Source, read_new_data
-from mclstm.deploy.trained_model import TrainedModel, open_model
+from mclstm.deploy.trained_model import TrainedModel, by_seed, open_model
 from mclstm.errors import CheckpointError, ConfigError, DataError, DataWarning
-from mclstm.explain.cell_reading import read_cells
+from mclstm.explain.cell_reading import Storages, read_members
 from mclstm.explain.mass_ages import require_conserving
 from mclstm.from_config import rhythm_of, warmup_of
 from mclstm.report.page.age_data import age_data
@@ -32,14 +32,14 @@ class Ages(NamedTuple):
 
     ages: Mapping[str, Mapping[str, Any]] = {}  # by site, see `age_data`
     why: str = ""  # other sites have none
-    cells: Mapping[str, pd.DataFrame] = {}  # by site, see `read_cells`; of a single model
+    cells: Mapping[str, pd.DataFrame] = {}  # by site, see `read_members`
 
 
 class Traceable(NamedTuple):
     """Models of one config, and the data they ran on."""
 
     config: Config
-    models: list[nn.Module]
+    models: Mapping[int, nn.Module]  # by seed
     data: Tensors
     series: xr.Dataset
     warmup: int | None  # steps before the first of the page that filled the stores; None: all there are
@@ -51,10 +51,12 @@ def opened(model: TrainedModel, source: Source, warmup: int | None) -> Traceable
         warnings.simplefilter("ignore", DataWarning)  # said when the data was read first
         series = read_new_data(model, source)
     data = tensors(series, model.moments, torch.float32)
-    return Traceable(model.config, list(model.members.values()), data, series, warmup)
+    return Traceable(model.config, by_seed(model), data, series, warmup)
 
 
-def ages_of_runs(runs: list[Run], data: Path | None, predictions: xr.Dataset, most: int) -> Ages:
+def ages_of_runs(
+    runs: list[Run], data: Path | None, predictions: xr.Dataset, most: int, storages: Storages
+) -> Ages:
     """Ages of the mean of some runs, whose data may lie elsewhere now."""
     config = runs[0].config
     why = reason(config)
@@ -66,8 +68,8 @@ def ages_of_runs(runs: list[Run], data: Path | None, predictions: xr.Dataset, mo
         whole = opened(models[0], source, warmup_of(config))
     except (CheckpointError, ConfigError, DataError, OSError) as error:
         return Ages(why=f"No mass was traced: {error}")
-    members = [member for model in models for member in model.members.values()]
-    return ages_of(whole._replace(models=members), predictions, most)
+    members = {seed: member for model in models for seed, member in by_seed(model).items()}
+    return ages_of(whole._replace(models=members), predictions, most, storages)
 
 
 def reason(config: Config) -> str:
@@ -81,8 +83,8 @@ def reason(config: Config) -> str:
     return ""
 
 
-def ages_of(whole: Traceable, predictions: xr.Dataset, most: int) -> Ages:
-    """Ages of the first `most` sites, over the dates of the predictions."""
+def ages_of(whole: Traceable, predictions: xr.Dataset, most: int, storages: Storages) -> Ages:
+    """Ages of the first `most` sites, over the dates of the predictions; storages: compared with cells."""
     why = reason(whole.config)
     if why or predictions.sizes["time"] < FEWEST:
         return Ages(why=why or f"Fewer than {FEWEST} steps are too few to tell ages.")
@@ -92,12 +94,11 @@ def ages_of(whole: Traceable, predictions: xr.Dataset, most: int) -> Ages:
     time = predictions["time"].to_index()
     first, after = span(whole.series, (str(time[0]), str(time[-1])), "page")
     start = 0 if whole.warmup is None else max(0, first - whole.warmup)
-    models = [require_conserving(model) for model in whole.models]
+    models = {seed: require_conserving(model) for seed, model in whole.models.items()}
     data = part(whole.data, np.array(rows), slice(start, after))
     series = whole.series.isel(site=rows, time=slice(start, after))
-    ages = age_data(models, data, series, first - start, whole.config.data.target[0])
-    # Cells of different members have nothing in common.
-    cells = {site: read_cells(models[0], data, series, site) for site in ages} if len(models) == 1 else {}
+    ages = age_data(list(models.values()), data, series, first - start, whole.config.data.target[0])
+    cells = {site: read_members(models, data, series, site, storages) for site in ages}
     more = f"Mass was traced at the first {len(rows)} sites; mclstm report --traced {len(sites)} traces all."
     return Ages(ages, more if len(sites) > len(rows) else "", cells)
 

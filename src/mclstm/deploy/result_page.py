@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from mclstm.config import Config, dump_config
-from mclstm.config.same_model import conserving
+from mclstm.config.same_model import conserving, seeds_of
 from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.page_ages import Ages, Traceable, ages_of, ages_of_runs, opened
@@ -18,6 +18,7 @@ from mclstm.evaluation.ensemble import model_scores
 from mclstm.evaluation.outlets import scored_targets
 from mclstm.evaluation.score_tables import after_warmup, headline, score_table
 from mclstm.evaluation_files import Evaluation
+from mclstm.explain.cell_reading import Storages
 from mclstm.explain.water_balance import balance_table, water_balance
 from mclstm.from_config import warmup_of
 from mclstm.models.members import Members
@@ -41,7 +42,8 @@ def page_of_run(run: Run, result: Evaluation) -> Path:
     """Write report.html into the folder of a run that was trained and evaluated just now."""
     predictions, name = result.predictions, run.config.model.name
     models = run.model.alone() if isinstance(run.model, Members) else [run.model]
-    whole = Traceable(run.config, models, run.data, run.series, warmup_of(run.config))
+    seeded = dict(zip(seeds_of(run.config), models, strict=True))
+    whole = Traceable(run.config, seeded, run.data, run.series, warmup_of(run.config))
     balance = water_balance(result.balance, predictions)
     model = PageModel(
         name,
@@ -49,7 +51,7 @@ def page_of_run(run: Run, result: Evaluation) -> Path:
         _scores(predictions),
         balance,
         *_about(run.folder),
-        *ages_of(whole, predictions, TRACED),
+        *ages_of(whole, predictions, TRACED, {}),
     )
     every = model_scores(name, [predictions], conserving(run.config))
     for rival, flows in result.rivals.items():
@@ -71,7 +73,7 @@ def page_of_comparison(
 ) -> Path:
     """Write report.html beside the tables and figures of a comparison; most: sites to trace."""
     groups = comparison.groups
-    models = [_of_group(item, split, data, most) for item in groups]
+    models = [_of_group(item, split, data, most, {"swe": comparison.swe}) for item in groups]
     title = ", ".join(dict.fromkeys(run.config.name for item in groups for run in item.runs))
     places = _places(groups[0].runs[0].config, groups[0].flows, data)
     page = write_page(
@@ -84,12 +86,12 @@ def page_of_comparison(
     return page
 
 
-def _of_group(item: Group, split: str, data: Path | None, most: int) -> PageModel:
+def _of_group(item: Group, split: str, data: Path | None, most: int, storages: Storages) -> PageModel:
     paths = [run.path / "evaluation" / split / "predictions.nc" for run in item.runs]
     for path in paths:
         require_safe(path)
     ledgers = [xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) for path in paths]
-    ages = ages_of_runs(item.runs, data, ledgers[0], most)
+    ages = ages_of_runs(item.runs, data, ledgers[0], most, storages)
     about = _about(RunFolder(item.runs[0].path))
     return PageModel(item.name, ledgers, _scores(item.flows), item.balance, *about, *ages)
 
@@ -105,7 +107,7 @@ def page_of_prediction(
     if len(model_folders(folder)) > 1:
         ages = Ages(why="Several packed models have no common trace: trace each alone.")
     elif not from_state:
-        ages = ages_of(opened(model, source, None), predictions, TRACED)
+        ages = ages_of(opened(model, source, None), predictions, TRACED, {})
     balance = water_balance(balance_table(predictions), predictions)
     counted, keeps = after_warmup(predictions), conserving(model.config)
     sections = []

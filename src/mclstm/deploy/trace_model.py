@@ -10,16 +10,16 @@ import torch
 import xarray as xr
 
 from mclstm.data.manifest import require_step
+from mclstm.data.readers.land import read_land, series_of
 from mclstm.data.series import times
-from mclstm.data.windows import Tensors, tensors
+from mclstm.data.windows import tensors
 from mclstm.deploy.new_data import Source, read_new_data
-from mclstm.deploy.trained_model import only_member, open_model
+from mclstm.deploy.trained_model import by_seed, only_member, open_model
 from mclstm.errors import ConfigError, DataError
-from mclstm.explain.cell_reading import cell_sentence, read_cells
+from mclstm.explain.cell_reading import read_members
 from mclstm.explain.mass_ages import age_classes, require_conserving, trace_ages
 from mclstm.explain.mass_paths import entry_to_exit, origins
 from mclstm.from_config import rhythm_of
-from mclstm.models.mass_model import MassModel
 
 __all__ = ["Traced", "summary", "trace_model"]
 
@@ -41,14 +41,17 @@ def trace_model(
     peak: pd.Timestamp | None = None,
     longest: float | None = None,
     member: int | None = None,
+    snow: Path | None = None,
 ) -> Traced:
     """Trace all mass of a run or a packed model through its own data, or through other data.
 
     sites: by default all · peak: a date whose outflow is explained; by default the largest of each site, if
     there are at most ten · longest: days for which ages are followed · member: the seed of one to trace alone
+    · snow: snow water equivalent by site to compare the cells with, see `read_land`
     """
     model = open_model(path) if member is None else only_member(open_model(path), member, path)
-    members = [require_conserving(alone) for alone in model.members.values()]
+    seeded = {seed: require_conserving(alone) for seed, alone in by_seed(model).items()}
+    members = list(seeded.values())
     if source is None and not (path / "config.yaml").is_file():
         raise ConfigError(f"{path} is a packed model without data. Give some with --data.")
     source = source or Source(str(model.config.data.path))
@@ -67,18 +70,9 @@ def trace_model(
         date = _largest(mass, site, target) if peak is None else peak
         if date is not None:
             behind[site] = origins(members, data, series, site, date, target)
-    tables = [
-        told_cells(alone, data, series, site).assign(member=name, site=site)
-        for site in behind
-        for name, alone in zip(model.members, members, strict=True)
-    ]
+    storages = {} if snow is None else {"swe": series_of(read_land(snow), "swe")}
+    tables = [read_members(seeded, data, series, site, storages).assign(site=site) for site in behind]
     return Traced(mass, target, behind, pd.concat(tables) if tables else pd.DataFrame())
-
-
-def told_cells(model: MassModel, data: Tensors, series: xr.Dataset, site: str) -> pd.DataFrame:
-    """One row per cell with the sentence about it, the fastest cell first; see `read_cells`."""
-    table = read_cells(model, data, series, site)
-    return table.assign(sentence=[cell_sentence(row) for _, row in table.iterrows()])
 
 
 def _chosen(series: xr.Dataset, sites: Sequence[str]) -> xr.Dataset:

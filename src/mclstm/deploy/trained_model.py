@@ -27,7 +27,7 @@ from mclstm.training.start import MODEL, member_file
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "FORMAT", "MODEL", "TrainedModel", "in_dtype", "member_file", "model_folders", "only_member",
+    "FORMAT", "MODEL", "TrainedModel", "by_seed", "in_dtype", "member_file", "model_folders", "only_member",
     "open_model", "require_one_ensemble", "seed_of",
 ]  # fmt: skip
 
@@ -53,6 +53,10 @@ class TrainedModel:
 def seed_of(member: str, model: TrainedModel) -> int:
     """The seed of a member by its name; the single member of a run has that of the run."""
     return int(member.removeprefix("member-")) if member else model.config.training.seed
+
+
+def by_seed(model: TrainedModel) -> dict[int, nn.Module]:
+    return {seed_of(name, model): member for name, member in model.members.items()}
 
 
 def only_member(model: TrainedModel, seed: int, path: Path) -> TrainedModel:

@@ -112,7 +112,12 @@ def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
 
 
 def cell_label(stores: Stores, cell: int) -> str:
-    """The number of a cell, whether only losses leave it, and how long mass stays in it."""
+    """The number of a cell, whether only losses leave it, and how long mass stays in it.
+
+    Several members give their total alone, a cell without number and turnover.
+    """
+    if stores.total:
+        return "all cells"
     lost = f" ({stores.losses})" if cell == stores.losses_cell else ""
     return ", ".join(filter(None, [f"cell {cell}{lost}", short_time(stores.turnover[cell])]))
 

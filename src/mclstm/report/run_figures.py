@@ -35,7 +35,7 @@ FIGURES: dict[str, Callable[[xr.Dataset, str, str], Figure]] = {
 # What a figure needs besides a simulation.
 NEEDS: dict[str, Callable[[SiteSeries], bool]] = {
     "scatter": lambda series: series.has_observations,
-    "cells": lambda series: series.stores is not None,
+    "cells": lambda series: series.stores is not None and not series.stores.total,
 }
 FORMS = ("svg", "png")
 ALONE = 3  # targets of a site with figures of their own; the figure of outlets shows more of them

@@ -31,6 +31,11 @@ class Stores(NamedTuple):
     losses_cell: int | None  # the cell that only losses leave
     turnover: Floats  # (K,) days that mass stays in each cell; NaN where it is not known
 
+    @property
+    def total(self) -> bool:
+        """Whether the only store is the sum over all cells, which has no turnover of its own."""
+        return self.storage.shape[1] == 1 and bool(np.isnan(self.turnover).all())
+
 
 class SiteSeries(NamedTuple):
     """One site and one target; NaN where nothing is known."""

@@ -1,4 +1,4 @@
-"""Two small models of three brooks with hostile names and places, and their page."""
+"""Three small models of three brooks with hostile names and places, and their page."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ SITES = ["<script>window.hacked=1", "<img src=x onerror=window.hacked=1>", "Fuld
 
 
 class Built(NamedTuple):
-    """A page of two runs."""
+    """A page of three runs, the last of two members, and the page of the first alone."""
 
     page: Path
     single: Path
@@ -31,8 +31,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     places = pd.DataFrame({"site": SITES, "latitude": [50.0, 51.0, 50.5], "longitude": [9.0, 10.0, 9.7]})
     places.to_csv(root / "places.csv", index=False)
     runs = []
-    for model in ({"name": "mclstm", "hidden_size": 3}, {"name": "lstm", "hidden_size": 3}):
-        raw = brook_config(root / "brooks.csv", model, updates=20)
+    hybrid = {"name": "hybrid", "memory_size": 3, "dropout": 0.0}
+    for model, members in (({"name": "mclstm"}, None), ({"name": "lstm"}, None), (hybrid, 2)):
+        sized = model | {"hidden_size": 3}
+        raw = brook_config(root / "brooks.csv", sized, updates=20, members=members)
         raw["data"] |= {"site": "site", "attributes": str(root / "places.csv")}
         raw["periods"]["test"] = ["2001-07-01", "2001-11-15"]
         run = pipeline.train(check_config(raw), root / "runs", quiet=True)

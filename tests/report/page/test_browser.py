@@ -123,11 +123,11 @@ def test_every_control_does_something(visit: Visit) -> None:
     for summary in page.locator("details summary").all():
         summary.click()
     assert "hidden_size: 3" in visit.text("#records pre >> nth=0")
-    assert "holds" in visit.text(".certificate")
+    assert "holds" in visit.text(".certificate >> nth=0")
 
 
 ATTRIBUTES = ["data-zoom", "data-save", "data-sort", "data-peak", "data-table"]
-IDS = ["theme", "previous", "next", "site", "model", "find", "date", "since"]
+IDS = ["theme", "previous", "next", "site", "model", "find", "date", "since", "member"]
 KIND = """attributes => [...document.querySelectorAll("button, select, input")]
     .filter(part => part.checkVisibility())
     .map(part => part.id || attributes.find(name => part.hasAttribute(name))
@@ -135,6 +135,7 @@ KIND = """attributes => [...document.querySelectorAll("button, select, input")]
 
 
 def test_no_control_is_forgotten_here(visit: Visit) -> None:
+    visit.page.locator("#model").select_option(label="Hybrid")  # has several members
     visit.page.locator("#peaks button").first.click()
     for summary in visit.page.locator("details summary").all():
         summary.click()
@@ -171,6 +172,23 @@ def test_cells_are_told_fastest_first(visit: Visit, built: Built) -> None:
     assert visit.page.locator("#cell-list li").all_inner_texts()[: len(told)] == told
     names = [layer["name"] for layer in site_content(built, 0)["stores"]["mclstm"]["layers"]]
     assert all(re.fullmatch(r"cell \d( \(losses\))?, [\d.]+ (d|h|min)", name) for name in names)
+
+
+def test_cells_of_several_members_are_told_one_member_at_a_time(visit: Visit, built: Built) -> None:
+    page, cells = visit.page, site_content(built, 0)["cells"]["hybrid"]
+    page.locator("#model").select_option(label="Hybrid")
+    assert page.locator("#member option").all_inner_texts() == ["seed 0", "seed 1"]
+    assert "member by member" in visit.text("#members-words")
+    for seed in (1, 0):
+        page.locator("#member").select_option(f"seed {seed}")
+        own = [cell for cell in cells if cell["member"] == seed]
+        assert [cell["days"] for cell in own] == sorted(cell["days"] for cell in own)
+        told = [cell["sentence"] for cell in own if "empty" not in cell["sentence"]]
+        assert page.locator("#cell-list li").all_inner_texts()[: len(told)] == told
+        assert any(sentence.startswith("Cell 0 (losses) ") for sentence in (cell["sentence"] for cell in own))
+    assert "all cells" in visit.text("#panel-stores")
+    page.locator("#model").select_option(label="MC-LSTM")
+    assert not page.locator("#member").is_visible()
 
 
 def test_everything_can_be_saved(visit: Visit) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from mclstm.evaluation.ensemble import ensemble_mean, with_members, without_cells
 from mclstm.evaluation.score_tables import score_table
 from mclstm.explain.water_balance import balance_table, water_balance
 from mclstm.report.comparison import Section
@@ -97,7 +98,12 @@ def test_members_are_averaged_and_their_extremes_shown() -> None:
     (target,) = data["targets"]
     np.testing.assert_allclose(target["simulated"]["mclstm"], 1.5 * one["simulated"][0], rtol=5e-4)
     np.testing.assert_allclose(target["members"]["mclstm"][1], two["simulated"][0], rtol=5e-4)
-    assert len(data["stores"]["mclstm"]["layers"]) == 1  # cells of two members have nothing in common
+    # Cells of two members have nothing in common.
+    assert [layer["name"] for layer in data["stores"]["mclstm"]["layers"]] == ["all cells"]
+    together = with_members(ensemble_mean(map(without_cells, (one, two))), [one, two], [0, 1])
+    of_one_run = site_data([model(one)._replace(ledgers=[together])], 0)
+    assert of_one_run["targets"] == data["targets"]
+    assert of_one_run["stores"] == data["stores"]
 
 
 def test_unknown_values_are_null_and_long_records_are_thinned() -> None:

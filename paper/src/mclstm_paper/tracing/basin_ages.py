@@ -1,8 +1,10 @@
 """How old the flow of rivers is in trained models: the Fulda of the demo, ten basins of CAMELS-US, all 447.
 
-    python -m mclstm_paper.tracing.basin_ages --data CAMELS_US --pack weights/camels-us/tuned --fulda RUN
+    python -m mclstm_paper.tracing.basin_ages --fulda RUN
+    python -m mclstm_paper.tracing.basin_ages --data CAMELS_US
 
-Sites are traced in blocks. Finished blocks are kept (`--scratch`), and the command goes on from them.
+RUN is the MC-LSTM of `mclstm demo`. Basins are traced in blocks. Finished blocks are kept (`--scratch`), and
+the command goes on from them.
 """
 
 import argparse
@@ -31,9 +33,9 @@ from mclstm.explain.mass_paths import origins
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm_paper.tracing.trace_file import FOLDER, save_trace
 
-__all__ = ["ages_of_sites", "behind_flood", "contrast", "main"]
+__all__ = ["BASINS", "FULDA", "ages_of_sites", "behind_flood", "contrast", "main"]
 
-FILE = FOLDER / "ages.json"
+FULDA, BASINS = FOLDER / "fulda.json", FOLDER / "ages.json"
 BLOCK = 64  # sites
 TEN = 45  # every so many-th basin is one of the ten
 SNOW, RAIN = 0.3, 0.1  # share of precipitation that falls as snow: a snow basin has more, a rain basin less
@@ -115,41 +117,55 @@ def all_basins(model: TrainedModel, series: xr.Dataset, scratch: Path) -> list[d
     return rows
 
 
-def ten_basins(model: TrainedModel, series: xr.Dataset) -> list[dict[str, Any]]:
-    """Ten basins by the whole ensemble, the rain behind their floods, and the ages of every member."""
-    some = series.isel(site=slice(None, None, TEN))
-    rows = ages_of_sites(model, some, some["site"].to_numpy().astype(str).tolist())
-    members = [ages_of_sites(member, some) for member in alone(model)]
+def with_members(model: TrainedModel, series: xr.Dataset) -> list[dict[str, Any]]:
+    """Some sites by the whole ensemble, the rain behind their floods, and the ages of every member."""
+    rows = ages_of_sites(model, series, series["site"].to_numpy().astype(str).tolist())
+    members = [ages_of_sites(member, series) for member in alone(model)]
     for at, row in enumerate(rows):
         row["by member"] = [{name: table[at][name] for name in ("median", "young")} for table in members]
     return rows
 
 
+def fulda_ages(run: Path) -> dict[str, Any]:
+    """The ages of the demo's river over its whole record."""
+    river = open_model(run)
+    series = read_new_data(river, Source(str(river.config.data.path)))
+    dates = [f"{times(series)[at]:%Y-%m-%d}" for at in (0, -1)]
+    return {"period": dates, "filling": FILLING, **with_members(river, series)[0]}
+
+
+def basin_ages(data: Path, pack: Path, period: tuple[str, str], scratch: Path) -> dict[str, Any]:
+    """Ten basins by all members, all basins by the first, and snow beside rain."""
+    model = open_model(pack)
+    every = read_new_data(model, Source(str(data))).sel(time=slice(*period))
+    ten = with_members(model, every.isel(site=slice(None, None, TEN)))
+    rows = all_basins(model, every, scratch)
+    limits = {"snow": SNOW, "rain": RAIN}
+    return {
+        "period": list(period), "filling": FILLING, "contrast": contrast(rows), "limits": limits, "ten": ten,
+        "basins": rows,
+    }  # fmt: skip
+
+
 def main(words: Sequence[str] | None = None) -> None:
-    """Trace the Fulda and all basins, and write their ages."""
+    """Trace the Fulda or all basins, and write their ages."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, type=Path)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--fulda", type=Path, metavar="RUN")
+    which.add_argument("--data", type=Path, metavar="CAMELS_US")
     parser.add_argument("--pack", type=Path, default=Path("weights/camels-us/tuned"))
-    parser.add_argument("--fulda", required=True, type=Path, help="the run of mclstm demo")
     parser.add_argument("--period", nargs=2, default=("1988-10-01", "1999-09-30"))
     parser.add_argument("--scratch", type=Path, default=Path("runs/trace"))
-    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args(words)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        river = open_model(options.fulda)
-        series = read_new_data(river, Source(str(river.config.data.path)))
-        fulda = ages_of_sites(river, series, [str(series["site"].to_numpy()[0])])
-        model = open_model(options.pack)
-        every = read_new_data(model, Source(str(options.data))).sel(time=slice(*options.period))
-        ten = ten_basins(model, every)
-        rows = all_basins(model, every, options.scratch)
-    content = {
-        "period": list(options.period), "filling": FILLING, "fulda": fulda[0], "contrast": contrast(rows),
-        "limits": {"snow": SNOW, "rain": RAIN}, "ten": ten, "basins": rows,
-    }  # fmt: skip
-    save_trace(options.out, content, began)
+        if options.fulda:
+            file, content = FULDA, fulda_ages(options.fulda)
+        else:
+            file, content = BASINS, basin_ages(options.data, options.pack, options.period, options.scratch)
+    save_trace(options.out or file, content, began)
 
 
 if __name__ == "__main__":

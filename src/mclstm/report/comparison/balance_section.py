@@ -39,7 +39,7 @@ class Closure(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        return f"largest relative error of {self.sites} sites and {self.members} members: {self.error:.1e}"
+        return f"largest relative error {self.error:.1e}; sites: {self.sites}, runs: {self.members}"
 
 
 def balance_section(groups: Sequence[Group]) -> Section:

@@ -52,6 +52,7 @@ class Comparison(NamedTuple):
     tests: pd.DataFrame
     sections: list[Section]
     notes: list[str]
+    swe: dict[str, pd.Series]  # snow water equivalent by site, of those whose snow is known
 
     @property
     def rows(self) -> list[Row]:
@@ -89,12 +90,13 @@ def compare(paths: Sequence[Path], others: Others, split: str = "test") -> Compa
         distribution_section(every, names, groups[0].flows.sizes["site"]),
         *(place_section(item, others.data) for item in groups),
     ]
-    if others.snow is not None:
+    land = {} if others.snow is None else read_land(others.snow)
+    if land:
         # A cell has a meaning in one model, not in several together.
         single = [item for item in groups if item.name in models]
-        sections += land_sections(single, others.snow, others.data, split)
+        sections += land_sections(single, land, others.data, split)
     notes = [*notes, *absent, *(note for section in sections for note in section.notes)]
-    return Comparison(groups, theirs, subjects, tests, sections, notes)
+    return Comparison(groups, theirs, subjects, tests, sections, notes, series_of(land, "swe"))
 
 
 def setting(flows: xr.Dataset) -> str:
@@ -147,11 +149,13 @@ def place_section(item: Group, data: Path | None) -> Section:
     return Section(tables=tables, figures=figures, notes=notes)
 
 
-def land_sections(groups: Sequence[Group], path: Path, data: Path | None, split: str) -> list[Section]:
+def land_sections(
+    groups: Sequence[Group], land: dict[str, pd.DataFrame], data: Path | None, split: str
+) -> list[Section]:
     """Snow in the stores and the seasons of what is lost, beside what other models know of the land."""
-    land = read_land(path)
     swe = series_of(land, "swe")
-    snow = snow_section(groups, swe, data) if swe else Section(notes=[f"No snow: {path} has no column swe."])
+    none = Section(notes=["No snow: what --snow names has no column swe."])
+    snow = snow_section(groups, swe, data) if swe else none
     return [season_section(groups, land, split), snow]
 
 

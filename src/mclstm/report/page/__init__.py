@@ -21,4 +21,4 @@ class PageModel(NamedTuple):
     records: Sequence[Mapping[str, Any]] = ()  # of the journal
     ages: Mapping[str, Mapping[str, Any]] = {}  # by site, see `age_data`
     why_no_ages: str = ""  # a sentence, where sites have none
-    cells: Mapping[str, pd.DataFrame] = {}  # by site, see `read_cells`; empty for several members
+    cells: Mapping[str, pd.DataFrame] = {}  # by site, see `read_members`

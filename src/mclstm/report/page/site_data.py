@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from mclstm.evaluation.ensemble import ensemble_mean, without_cells
+from mclstm.evaluation.ensemble import BY_MEMBER, ensemble_mean, without_cells
 from mclstm.evaluation.outlets import TOTAL, targets, variable, with_total
-from mclstm.explain.cell_reading import cell_sentence
 from mclstm.report.hydrograph import outflow_layers, storage_layers
 from mclstm.report.outlet_figure import largest
 from mclstm.report.page import PageModel
@@ -62,13 +61,14 @@ def site_data(models: Sequence[PageModel], at: int) -> dict[str, Any]:
 
 
 def cells_data(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """What the page tells of each cell, the fastest first; table: see `read_cells`."""
+    """What the page tells of each member's cells, the fastest first; table: see `read_members`."""
     return [
         {
+            "member": int(row["member"]),
             "cell": int(row["cell"]),
             "days": rounded([row["turnover (days)"]], 3)[0],
             "share": rounded([row["share of storage"]], 3)[0],
-            "sentence": cell_sentence(row),
+            "sentence": row["sentence"],
         }
         for _, row in table.iterrows()
     ]
@@ -94,19 +94,30 @@ def target_data(
 ) -> dict[str, Any]:
     first = series[0][name]
     known = {m.name: own[name] for m, own in zip(models, series, strict=True) if name in own}
-    extremes = [variable("simulated", name) + ending for ending in ("_low", "_high")]
-    bands = {
-        m.name: [rounded(part[end].to_numpy()[0]) for end in extremes]
-        for m, part in zip(models, parts, strict=True)
-        if extremes[0] in part
-    }
+    extremes = {m.name: extremes_of(part, name) for m, part in zip(models, parts, strict=True)}
     return {
         "name": first.target,
         "unit": first.unit,
         "observed": rounded(first.observed) if first.has_observations else None,
         "simulated": {model: rounded(own.simulated) for model, own in known.items()},
-        "members": bands,
+        "members": {model: [rounded(end) for end in ends] for model, ends in extremes.items() if ends},
     }
+
+
+def extremes_of(part: xr.Dataset, target: str) -> list[Floats]:
+    """The lowest and highest simulation of a site's members, (T,) each; nothing of a single model.
+
+    The members are those of several runs, whose extremes are known, or those of one run.
+    """
+    names = [variable("simulated", target) + ending for ending in ("_low", "_high")]
+    if names[0] in part:
+        return [part[name].to_numpy()[0] for name in names]
+    each = variable(BY_MEMBER, target)
+    return (
+        [part[each].min("member").to_numpy()[0], part[each].max("member").to_numpy()[0]]
+        if each in part
+        else []
+    )
 
 
 def stores_data(stores: Stores, inflow: Floats) -> dict[str, Any]:
