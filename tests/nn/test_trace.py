@@ -25,16 +25,16 @@ def brute_force(flows: Flows, x: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack(outflow, dim=-3), c
 
 
-def by_step(flows: Flows) -> tuple[Tensor, Tensor]:
-    """What the mass of every step, and of the start, gives to outflow and last cells, one run for each.
+def one_run_per_tag(flows: Flows) -> tuple[Tensor, Tensor]:
+    """What each input of every step, and the start, gives to outflow and last cells, one run for each.
 
-    (T, B, T + 1, K) and (B, T + 1, K), led by E.
+    (T, B, T M + 1, K) and (B, T M + 1, K), led by E.
     """
-    steps, start = flows.x.shape[-3], flows.c.select(-3, 0)
-    own = torch.eye(steps + 1, steps, dtype=torch.float64).view(
-        steps + 1, *[1] * (flows.x.dim() - 3), steps, 1, 1
-    )
-    empty = torch.zeros_like(start).expand(steps, *start.shape)
+    steps, inputs, start = flows.x.shape[-3], flows.x.shape[-1], flows.c.select(-3, 0)
+    tags = steps * inputs
+    own = torch.eye(tags + 1, tags, dtype=torch.float64)
+    own = own.view(tags + 1, *[1] * (flows.x.dim() - 3), steps, 1, inputs)
+    empty = torch.zeros_like(start).expand(tags, *start.shape)
     h, c = brute_force(flows, own * flows.x, torch.cat([empty, start.unsqueeze(0)]))  # led by the tags
     return h.movedim(0, -2), c.movedim(0, -2)
 
@@ -42,29 +42,27 @@ def by_step(flows: Flows) -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def compare(layer: MCLSTM, given: dict[str, Tensor], lengths: Tensor | None, signed: bool) -> None:
     flows, trace = layer.flows(**given, lengths=lengths), layer.trace(**given, lengths=lengths)
-    if not flows.x.numel() + flows.c.numel():
-        return
-    steps = flows.x.shape[-3]
+    steps, inputs = flows.x.shape[-3], flows.x.shape[-1]
     bound = 8 * EPS * math.sqrt(steps) * float(flows.ledger.turnover.max())
-    h, stored = by_step(flows)
-    tags = torch.arange(steps)
+    h, stored = one_run_per_tag(flows)
+    tags = torch.arange(steps * inputs).view(steps, inputs)
     traced = trace.forward(tags)
     assert (traced - h).abs().max() <= bound
     *_, (_, cells) = trace.forward_parts(tags)
     assert (cells.view(stored.shape) - stored).abs().max() <= bound
-    last = layer.trajectory(**given, lengths=lengths)[1].select(-3, -1)
-    assert (cells.view(stored.shape).sum(-2) - last).abs().max() <= bound
+    outflow, trajectory = layer.trajectory(**given, lengths=lengths)
+    assert (cells.view(stored.shape).sum(-2) - trajectory.select(-3, -1)).abs().max() <= bound
     assert signed or bool((cells >= 0).all())
-    assert (traced.sum(-2) - layer.trajectory(**given, lengths=lengths)[0]).abs().max() <= bound
+    assert (traced.sum(-2) - outflow).abs().max() <= bound
     assert signed or bool((traced >= 0).all())
-    backward = trace.behind(tags)
-    # Both read G(t, s): forward (T, B, s, cell), backward (s, B, T, input).
-    rows, columns = traced.sum(-1)[..., :-1], backward.x.sum(-1)
-    assert (rows - columns.transpose(-3, -1)).abs().max() <= bound
+    backward = trace.behind(torch.arange(steps))
+    # Both read G(t, s): forward (T, B, s, input), backward (s, B, T, input).
+    rows = traced.sum(-1)[..., :-1].unflatten(-1, (steps, inputs))
+    assert torch.allclose(rows, backward.x.transpose(-4, -2), rtol=0, atol=bound)
     assert (traced.sum(-1)[..., -1] - backward.start.sum(-1).transpose(-2, -1)).abs().max() <= bound
-    ages = trace.ages(steps)
+    ages, by_step = trace.ages(steps), trace.forward(torch.arange(steps))
     for t in range(steps):
-        own = traced.select(-4, t)[..., : t + 1, :].flip(-2)
+        own = by_step.select(-4, t)[..., : t + 1, :].flip(-2)
         assert (ages.select(-4, t)[..., : t + 1, :] - own).abs().max() <= bound
 
 
