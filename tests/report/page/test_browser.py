@@ -258,6 +258,13 @@ def test_it_fits_a_telephone(browser: Any, built: Built, scheme: str) -> None:
     assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
     visit.page.emulate_media(media="print")
     assert not visit.page.locator("nav").is_visible()
+    assert "not to tracers" in visit.text("#ages")  # the caveat is printed, too
+    widths = "new Set([...document.querySelectorAll('.chart')].map(holder => holder.chart.width)).size"
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert visit.page.evaluate(widths) == 1
+    assert visit.page.evaluate("mclstm.find('panel-flow').chart.width") > 400
+    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert visit.page.evaluate("mclstm.find('panel-flow').chart.width") <= 400
     visit.close()
 
 

@@ -34,6 +34,16 @@
     }).observe(holder);
     return chart;
   };
+  // Charts are as wide as their place. On paper they have the width of a page, which no layout tells before it is printed.
+  const PAPER = 680;
+  const widen = width => {
+    for (const holder of document.querySelectorAll(".chart")) {
+      holder.chart?.setSize({ width: width ?? Math.max(240, holder.clientWidth), height: holder.chart.height });
+    }
+  };
+  addEventListener("beforeprint", () => widen(PAPER));
+  addEventListener("afterprint", () => widen());
+
   const tick_words = (_, values) => values.map(value => value === null ? "" : m.number(value)); // null: no room for it
   m.clear = holder => {
     holder.chart?.destroy();

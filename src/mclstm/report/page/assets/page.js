@@ -4,9 +4,12 @@
   const m = window.mclstm;
 
   const numeric = text => /^[–\d.,+\-−e% ]+$/.test(text);
-  const table = (head, rows) => m.make("div", { class: "wide" }, m.make("table", {},
-    m.make("thead", {}, m.make("tr", {}, ...head.map((cell, at) => m.make("th", { class: at && rows.every(row => numeric(row[at] ?? "")) ? "number" : null }, cell)))),
-    m.make("tbody", {}, ...rows.map(row => m.make("tr", {}, ...row.map((cell, at) => m.make("td", { class: at && numeric(cell) ? "number" : null }, cell)))))));
+  const table = (head, rows) => {
+    const kinds = head.map((_, at) => at && rows.every(row => numeric(row[at] ?? "")) ? "number" : null);
+    const line = (tag, cells) => m.make("tr", {}, ...cells.map((cell, at) => m.make(tag, { class: kinds[at] }, cell)));
+    return m.make("div", { class: "wide" }, m.make("table", {},
+      m.make("thead", {}, line("th", head)), m.make("tbody", {}, ...rows.map(row => line("td", row)))));
+  };
   const block = ({ text, list, head, rows }) =>
     head ? table(head, rows) : list ? m.make("ul", {}, ...list.map(item => m.make("li", {}, item))) : m.make("p", {}, text);
 

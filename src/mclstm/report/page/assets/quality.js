@@ -77,7 +77,7 @@
         title: label, height: 170,
         scales: { x: { time: false }, y: log ? { distr: 3 } : label.includes("NSE") ? { range: (_, low, high) => [Math.max(-1, low ?? 0), Math.min(1, (high ?? 1) + 0.05)] } : {} },
         axes: [{}, { size: 70 }],
-        series: [{ label: "update" }, ...lines.map(([model]) => ({ label: model.label, stroke: m.model_colour(model.name), width: 1.4, spanGaps: true, points: { show: updates.length < 60 }, value: (_, value) => m.number(value) }))],
+        series: [{ label: "update", value: (_, value) => m.number(value) }, ...lines.map(([model]) => ({ label: model.label, stroke: m.model_colour(model.name), width: 1.4, spanGaps: true, points: { show: updates.length < 60 }, value: (_, value) => m.number(value) }))],
       }, [updates, ...columns]);
     }
   };
