@@ -27,14 +27,15 @@ model.score(river["1985":])["nse"]
 
 # %% [markdown]
 # ## How much, and how long
-# A store that holds S and passes on q per day keeps water S / q days on average: its residence
-# time. Cell 0 is the one whose outflow is not counted as discharge (`losses="evaporation"` names it).
+# A store that holds S and passes on q per day keeps water S / q days on average: its turnover time.
+# Figures and tables sort the cells by it. Cell 0 is the one whose outflow is not counted as discharge
+# (`losses="evaporation"` names it).
 
 # %%
 storage = simulation["storage"].isel(site=0).to_pandas()
-storage.columns = [f"cell {cell}" for cell in storage.columns]
-gone = -storage.diff().clip(upper=0)
-pd.DataFrame({"mean storage (mm)": storage.mean(), "days to empty": storage.mean() / gone.mean()})
+turnover = simulation["turnover"].isel(site=0).to_series()
+table = pd.DataFrame({"mean storage (mm)": storage.mean(), "turnover (days)": turnover})
+table.sort_values("turnover (days)")
 
 # %% [markdown]
 # ## Where the water goes

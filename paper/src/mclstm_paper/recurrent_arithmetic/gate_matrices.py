@@ -38,17 +38,27 @@ def gate_matrices(rows: Mapping[str, Mapping[str, Floats]]) -> Figure:
         figure = Figure(figsize=(9.0, 0.5 + 2.6 * len(rows)), layout="constrained")
         grid = figure.subplots(len(rows), len(PANELS), squeeze=False, width_ratios=(3.2, 1.4, 1.1, 1.1))
         for axes, (title, gates) in zip(grid, rows.items(), strict=True):
-            cells = gates["o"].shape[1]
-            names = [f"cell {k}" for k in range(cells)]
+            cells = fastest_first(gates)
+            names = [f"cell {cell}" for cell in cells]
             inputs = [f"x{k + 1}" for k in range(len(gates["i"]))]
-            matrix(axes[0], gates["i"].T, names, inputs)
-            matrix(axes[1], gates["R"], names, [name.replace("cell", "to") for name in names])
-            matrix(axes[2], gates["o"].T, names, ["on the way", "at the end"])
-            matrix(axes[3], gates["head"][:, None], names, ["factor"])
+            matrix(axes[0], gates["i"].T[cells], names, inputs)
+            matrix(axes[1], gates["R"][cells][:, cells], names, [f"to {cell}" for cell in cells])
+            matrix(axes[2], gates["o"].T[cells], names, ["on the way", "at the end"])
+            matrix(axes[3], gates["head"][cells, None], names, ["factor"])
             for axis, panel in zip(axes, PANELS.values(), strict=True):
                 axis.set_title(panel)
             axes[0].set_title(f"{title}\n{PANELS['i']}")
     return figure
+
+
+def fastest_first(gates: Mapping[str, Floats]) -> list[int]:
+    """The cells by the share of them that stays on the way, as all figures order cells by turnover.
+
+    >>> fastest_first({"R": np.array([[0.9, 0.1], [0.8, 0.2]]), "o": np.array([[0.0, 0.0], [1.0, 1.0]])})
+    [1, 0]
+    """
+    stays = gates["R"].diagonal() * (1 - gates["o"][0])
+    return [int(cell) for cell in np.argsort(stays, kind="stable")]
 
 
 def matrix(axis: Axes, values: Floats, down: list[str], across: list[str]) -> None:
