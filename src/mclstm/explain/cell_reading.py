@@ -148,7 +148,7 @@ def cell_sentence(row: pd.Series) -> str:
     percent, stays = 100 * row["share of storage"], short_time(row["turnover (days)"])
     parts = [f"holds {percent:.{0 if percent >= 9.5 else 1}f} % of the stored mass"]
     if stays:
-        parts[0] += f" for {stays} on average"
+        parts[0] += f" for {stays} before it moves on"
     if row["r of the date"] >= SEASONAL:
         parts.append(f"is fullest in {row['fullest in']}")
     if abs(row["r of opening"]) >= STEERED:

@@ -116,7 +116,7 @@ def certificate(model: PageModel) -> dict[str, Any] | None:
     return {
         "sites": len(errors),
         "steps": model.ledgers[0].sizes["time"],
-        "members": len(model.ledgers),
+        "members": sum(ledger.sizes.get("member", 1) for ledger in model.ledgers),
         "error": worst,
         "limit": CLOSED,
         "holds": bool(worst < CLOSED),

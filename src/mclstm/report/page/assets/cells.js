@@ -16,7 +16,7 @@
   // The turnover of the cell that holds most, by member: what members agree on though their cells have other numbers.
   const agreement = cells => {
     const most = members(cells).map(member => cells.filter(cell => cell.member === member).reduce((a, b) => b.share > a.share ? b : a));
-    return `Mass stays in the fullest cell for ${most.map(cell => m.number(cell.days)).join(", ")} days, member by member; cells of two members have nothing in common.`;
+    return `Mass stays in the fullest cell for ${most.map(cell => m.number(cell.days)).join(", ")} days before it moves on, member by member; cells of two members have nothing in common.`;
   };
 
   const draw = () => {
