@@ -12,8 +12,8 @@ from mclstm.cli.main import main
 WIDTHS = {"page.png": (1280, 1620), "page-narrow.png": (400, 1620)}  # and height
 
 
-def pictures(page: Path, folder: Path) -> None:
-    """What a reader sees first, on a desk and on a telephone."""
+def pictures(page: Path, folder: Path, sites: Path | None) -> None:
+    """What a reader sees first, on a desk and on a telephone; sites: a page of many sites, for its map."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, (width, height) in WIDTHS.items():
@@ -21,20 +21,26 @@ def pictures(page: Path, folder: Path) -> None:
             tab.goto(page.absolute().as_uri())
             tab.evaluate("mclstm.ready")
             tab.screenshot(path=folder / name)
+        if sites is not None:
+            tab = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+            tab.goto(sites.absolute().as_uri())
+            tab.evaluate("mclstm.ready")
+            tab.locator("#sites").screenshot(path=folder / "page-sites.png")
         browser.close()
 
 
-def build(runs: list[Path], folder: Path) -> None:
+def build(runs: list[Path], folder: Path, sites: Path | None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         words = ["report", *map(str, runs), "--single-file", "--out", scratch]
         assert main(words) == 0
         shutil.copy(Path(scratch, "report.html"), folder / "fulda.html")
-    pictures(folder / "fulda.html", folder)
+    pictures(folder / "fulda.html", folder, sites)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--sites", type=Path, help="a page of many sites")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    build(options.runs, options.out)
+    build(options.runs, options.out, options.sites)

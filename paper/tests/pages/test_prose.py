@@ -242,3 +242,18 @@ def test_the_regressions_win_on_the_transport_page() -> None:
             ours, *theirs = (row("examples/transport.json", m, target, metric)["value"] for m in models)
             assert all(sign * each < sign * ours for each in theirs)
     assert "better than the model in every pooled score and in the total" in page("transport")
+
+
+def test_what_is_said_of_traces_is_in_their_records() -> None:
+    ages, flights = (
+        json.loads((ROOT / f"results/trace/{name}.json").read_text()) for name in ("ages", "flights")
+    )
+    assert "In the middle basin two thirds of the flow is younger than 70 days" in page("trace")
+    assert np.median([row["young"] for row in ages["basins"]]) == pytest.approx(2 / 3, abs=0.03)
+    assert "**Snow makes water older**" in page("trace")
+    assert ages["contrast"]["median"]["snow"] > ages["contrast"]["median"]["rain"]
+    assert max(ages["contrast"][name]["p"] for name in ("median", "young")) < 0.001
+    assert "worse than the rule" in page("trace")
+    assert flights["share error"] > flights["share error, all alike"]
+    assert flights["minutes error"] > flights["minutes error, all alike"]
+    assert max(flights["arrivals r"]) < flights["arrivals r, all alike"]

@@ -144,14 +144,25 @@ def cost_table(root: Path) -> str:
     cells: dict[tuple[int, str, int], list[Row]] = {}
     for row in rows:
         cells.setdefault((row["sites"], row["method"].split(",")[0], row["days"]), []).append(row)
-    lines = [
-        [
-            str(sites), f"{days:,}", method, f"{np.median([row['cpu'] for row in group]):,.1f}",
-            f"{np.median([row['memory'] for row in group]):,.0f}", str(len(group)),
-        ]
-        for (sites, method, days), group in sorted(cells.items(), key=lambda item: (item[0][0], item[0][2]))
-    ]  # fmt: skip
-    head = ["sites", "days", "what is traced", "CPU seconds", "additional memory (MB)", "rounds"]
+    cpu = {key: float(np.median([row["cpu"] for row in group])) for key, group in cells.items()}
+    lines = []
+    for key in sorted(cells, key=lambda key: (key[0], key[2])):
+        sites, method, days = key
+        brute = cpu.get((sites, "brute force", days))
+        share = NOTHING if brute is None or method == "brute force" else f"{cpu[key] / brute:.1%}"
+        memory = f"{np.median([row['memory'] for row in cells[key]]):,.0f}"
+        lines.append(
+            [str(sites), f"{days:,}", method, f"{cpu[key]:,.1f}", share, memory, str(len(cells[key]))]
+        )
+    head = [
+        "sites",
+        "days",
+        "what is traced",
+        "CPU seconds",
+        "of brute force",
+        "memory on top (MB)",
+        "rounds",
+    ]
     tags = recorded(root, "cost")["tags"]
     return (
         f"{text_table(head, lines)}\n\nMedians, one core, one member with 32 cells, a process for each "
