@@ -28,6 +28,7 @@ FLOORS = [
     {"from_config"},
     {"simulation"},
     {"report"},
+    {"run_inputs", "evaluation_of_parts"},
     {"pipeline", "fitted", "dataframe"},
     {"deploy"},
     {"demo"},

@@ -36,6 +36,7 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "process": ("cmaes",),
     "export": ("onnx", "onnxscript", "onnxruntime"),
+    "zarr": ("zarr",),
 }
 
 

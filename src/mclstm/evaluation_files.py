@@ -13,7 +13,7 @@ from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import sequence_balance
 from mclstm.training.atomic import make_folder, write_bytes_atomic, write_text_atomic
 
-__all__ = ["ENSEMBLE", "Evaluation", "Tables", "read_tables", "write_evaluation"]
+__all__ = ["ENSEMBLE", "Evaluation", "Tables", "read_tables", "write_evaluation", "write_tables"]
 
 ENSEMBLE = "ensemble.csv"  # CRPS and coverage, where several members were simulated
 
@@ -45,14 +45,18 @@ def write_evaluation(result: Evaluation) -> None:
         write_bytes_atomic(result.folder / "rivals.nc", as_netcdf(together(result.rivals)))
         write_text_atomic(result.folder / "rivals.csv", result.rival_scores.to_csv(index=False))
     write_bytes_atomic(result.folder / "predictions.nc", as_netcdf(result.predictions))
-    write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
-    write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))
-    by_member = ensemble_table(result.predictions)
-    if len(by_member):
-        write_text_atomic(result.folder / ENSEMBLE, by_member.to_csv(index=False))
+    write_tables(result, ensemble_table(result.predictions))
     if "sequence" in result.predictions:
         table = sequence_balance(result.predictions)
         write_text_atomic(result.folder / "sequence_balance.csv", table.to_csv(index=False))
+
+
+def write_tables(result: Evaluation, by_member: pd.DataFrame) -> None:
+    """Write the scores, the balance and, of several members, what `ensemble_table` gives."""
+    write_text_atomic(result.folder / "metrics.csv", result.scores.to_csv(index=False))
+    write_text_atomic(result.folder / "mass_balance.csv", result.balance.to_csv(index=False))
+    if len(by_member):
+        write_text_atomic(result.folder / ENSEMBLE, by_member.to_csv(index=False))
 
 
 def read_tables(folder: Path) -> Tables:

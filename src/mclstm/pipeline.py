@@ -2,31 +2,28 @@
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
+import pandas as pd
 import xarray as xr
 from torch import nn
 
 from mclstm.config import Config, dump_config
-from mclstm.data.checks.mass_budget import budget_findings, series_budgets
-from mclstm.data.checks.unit_check import require_balance
-from mclstm.data.findings import raise_or_warn
-from mclstm.data.manifest import manifest, require_same
-from mclstm.data.scaling import Moment, moments
+from mclstm.data.manifest import require_same
+from mclstm.data.parts import Parts
+from mclstm.data.scaling import Moment
 from mclstm.data.sequences import sequences
-from mclstm.data.series import names, times
-from mclstm.data.windows import Tensors, Windows, span, tensors, windows
+from mclstm.data.series import times
+from mclstm.data.windows import StoredTensors, Tensors, Windows, span, windows
 from mclstm.errors import ConfigError, DataWarning
-from mclstm.evaluation.outlets import require_target_names
-from mclstm.evaluation.rival_scores import require_rivals, rival_table
-from mclstm.evaluation.score_tables import median_score, score_table
-from mclstm.evaluation.simulate import require_periods
+from mclstm.evaluation.rival_scores import rival_table
+from mclstm.evaluation.score_tables import median_score, middle, score_table
 from mclstm.evaluation_files import Evaluation, Tables, read_tables, write_evaluation
+from mclstm.evaluation_of_parts import evaluate_parts
 from mclstm.explain.water_balance import balance_table
 from mclstm.from_config import (
     build,
@@ -38,10 +35,9 @@ from mclstm.from_config import (
     set_threads,
     training_start,
     warmup_of,
-    with_residence,
 )
-from mclstm.series_from_config import read_series, with_columns
-from mclstm.simulation import process_weather, simulate_period, simulate_rivals
+from mclstm.run_inputs import Inputs, manifest_for, open_series, read_inputs, tensors_of
+from mclstm.simulation import simulate_parts, simulate_period, simulate_rivals
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
@@ -63,7 +59,10 @@ Stop = Callable[[], int | None]  # asked after every update: the number of a sig
 
 
 class Run(NamedTuple):
-    """A run in memory: its folder, its model and its data, as a series and as tensors."""
+    """An open run: its folder, its model and its data, as a series and as tensors.
+
+    Of data that is read in parts, `series` has sites and dates alone, and the tensors lie on the disk.
+    """
 
     folder: RunFolder
     config: Config
@@ -71,12 +70,20 @@ class Run(NamedTuple):
     model: nn.Module
     model_hash: str
     series: xr.Dataset
-    data: Tensors
+    parts: Sequence[xr.Dataset]  # the series itself, if it is in memory
+    data: Tensors | StoredTensors
 
     @property
     def path(self) -> Path:
         """The path of the folder."""
         return self.folder.path
+
+    @property
+    def tensors(self) -> Tensors:
+        """The tensors of all sites in memory; refused where they lie on the disk."""
+        if isinstance(self.data, StoredTensors):
+            raise ConfigError("This needs all sites in memory. Use a run without data.in_memory: false.")
+        return self.data
 
 
 def train(config: Config, root: Path, *, quiet: bool = False, series: xr.Dataset | None = None) -> Run:
@@ -84,10 +91,10 @@ def train(config: Config, root: Path, *, quiet: bool = False, series: xr.Dataset
 
     series: the data of the config, if the caller has read it already; its patterns are then resolved
     """
-    inputs = _read(config, series)
+    inputs = read_inputs(config, series)
     folder = RunFolder.create(root, config.name)
     with locked(folder.path):
-        return _fit(_begin(folder, *inputs), partial(showing, quiet=quiet))
+        return _fit(_begin(folder, inputs), partial(showing, quiet=quiet))
 
 
 def resume(path: Path, *, quiet: bool = False) -> Run:
@@ -102,8 +109,8 @@ def train_or_resume(path: Path, config: Config, display: Display, stop: Stop) ->
     with locked(path):
         if RunFolder(path).config.is_file():
             return _fit(load_run(path), display, stop)
-        inputs = _read(config)
-        return _fit(_begin(RunFolder.at(path), *inputs), display, stop)
+        inputs = read_inputs(config)
+        return _fit(_begin(RunFolder.at(path), inputs), display, stop)
 
 
 def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> Evaluation:
@@ -114,7 +121,12 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
         raise ConfigError(f"{run.folder.config} has no periods.{split}. Choose train or test, or add it.")
     load_weights(run.folder.weights(), run.model, run.model_hash)
     steps, metrics = span(run.series, period, split), run.config.evaluation.metrics
-    predictions = clip_negative(run.config, _simulate(run, steps))
+    if isinstance(run.parts, Parts):
+        simulated = (clip_negative(run.config, part) for part in _simulate(run, steps))
+        sites = [str(site) for site in run.series["site"].to_numpy()]
+        return evaluate_parts(run.folder, split, simulated, sites, metrics, figures=figures)
+    (simulation,) = _simulate(run, steps)
+    predictions = clip_negative(run.config, simulation)
     rivals = simulate_rivals(run.config, run.series, slice(*steps), predictions)
     tables = score_table(predictions, metrics), balance_table(predictions), run.folder.evaluation(split)
     result = Evaluation(predictions, *tables, rivals, rival_table(rivals, metrics))
@@ -146,7 +158,7 @@ def warn_of_overfitting(run: Run) -> None:
     # The first steps of the data were never scored in training: the stores were still empty.
     trained = (min(max(first, warmup), after - 1) if run.config.sequences is None else first), after
     periods = trained, span(run.series, validation, "validation")
-    scores = [median_score(_simulate(run, period, stores=False)) for period in periods]
+    scores = [_median_score(run, period) for period in periods]
     if scores[0] - scores[1] > PARTED:
         warnings.warn(
             f"the training period has an NSE of {scores[0]:.2f}, validation one of {scores[1]:.2f}: "
@@ -160,44 +172,21 @@ def warn_of_overfitting(run: Run) -> None:
 def load_run(path: Path) -> Run:
     """A run from its folder, with untrained weights; its data is read again and must not have changed."""
     saved = open_run(path)
-    series = read_series(saved.config, require_target=True)
-    require_same(series, saved.folder.read_json(saved.folder.manifest), saved.config.data.path)
-    return Run(*saved, series, tensors(series, saved.moments, torch.float32))
+    series, parts = open_series(saved.config)
+    about = manifest_for(saved.config, series, parts)
+    require_same(about["sha256"], saved.folder.read_json(saved.folder.manifest), saved.config.data.path)
+    return Run(*saved, series, parts, tensors_of(parts, saved.moments))
 
 
-def _read(config: Config, series: xr.Dataset | None = None) -> tuple[Config, xr.Dataset, dict[str, Moment]]:
-    """The config with columns for patterns and steps for durations, its series, the scaling from training.
-
-    Refuses what cannot be trained on.
-    """
-    if series is None:
-        config = with_columns(config)
-        series = read_series(config, require_target=True)
-    require_target_names(names(series, "target"))
-    require_rivals(config.evaluation.against, times(series))
-    process_weather(config, series)
-    config = with_residence(config, series)
-    # Before the training and not after it: a period that no site covers cannot be simulated.
-    require_periods(series, {name: config.periods.pair(name) for name in ("train", "validation", "test")})
-    period = slice(*span(series, config.periods.train_pair, "train"))
-    start = training_start(config)
-    seen = seen_in_training(config, series, impute=False).isel(time=period)
-    scaling = moments(seen) if start is None else start.moments
-    if config.balances:
-        flows = series.drop_vars(guided_of(config), errors="ignore")  # what a cell holds has not left
-        require_balance(flows)
-        raise_or_warn(budget_findings(series_budgets(flows), config.data.budget), "data.")
-    return config, series, scaling
-
-
-def _begin(folder: RunFolder, config: Config, series: xr.Dataset, scaling: dict[str, Moment]) -> Run:
+def _begin(folder: RunFolder, inputs: Inputs) -> Run:
     """Write the files that define a run, the config last: a folder that has one is a run. Build the model."""
+    config, series, parts, scaling = inputs
     write_text_atomic(folder.moments, json.dumps(scaling, indent=1) + "\n")
-    write_text_atomic(folder.manifest, json.dumps(manifest(series, config.data.path), indent=1) + "\n")
+    write_text_atomic(folder.manifest, json.dumps(manifest_for(config, series, parts), indent=1) + "\n")
     write_text_atomic(folder.config, dump_config(config))
     set_threads(config)
     model, model_hash = build(config, scaling)
-    return Run(folder, config, scaling, model, model_hash, series, tensors(series, scaling, torch.float32))
+    return Run(folder, config, scaling, model, model_hash, series, parts, tensors_of(parts, scaling))
 
 
 def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
@@ -211,7 +200,7 @@ def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
     total = planned_updates(len(where.site), training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {len(where.site)} windows")
     counts = training.for_the_loss(run.config.data.target, guided_of(run.config))
-    importance = importance_of(seen.data.y[:, slice(*period)], **counts)
+    importance = importance_of(seen.data.y, steps=slice(*period), **counts)
     with display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
             run.model, seen.data, where, importance, folder.path,
@@ -237,7 +226,7 @@ def _seen_in_training(run: Run) -> Run:
     if not run.config.training.scored:
         return run
     series = seen_in_training(run.config, run.series)
-    return run._replace(series=series, data=tensors(series, run.moments, torch.float32))
+    return run._replace(series=series, parts=[series], data=tensors_of([series], run.moments))
 
 
 def _windows(run: Run, period: tuple[int, int]) -> Windows:
@@ -248,8 +237,8 @@ def _windows(run: Run, period: tuple[int, int]) -> Windows:
     for name in ("validation", "test"):  # a period without a whole sequence cannot be simulated
         later = run.config.periods.pair(name)
         if later is not None:
-            sequences(run.data, time, span(run.series, later, name), rhythm, observed=False)
-    where, left_out = sequences(run.data, time, period, rhythm, observed=True)
+            sequences(run.tensors, time, span(run.series, later, name), rhythm, observed=False)
+    where, left_out = sequences(run.tensors, time, period, rhythm, observed=True)
     run.folder.note(
         f"each {rhythm}: {len(where.site)} sequences to train on, {left_out} left out as incomplete"
     )
@@ -272,8 +261,17 @@ def _validation(run: Run) -> Callable[[], float] | None:
     period = run.config.periods.pair("validation")
     if period is None:
         return None
-    return lambda: median_score(_simulate(run, span(run.series, period, "validation"), stores=False))
+    return lambda: _median_score(run, span(run.series, period, "validation"))
 
 
-def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> xr.Dataset:
-    return simulate_period(run.config, run.model, run.data, run.series, period, stores)
+def _median_score(run: Run, period: tuple[int, int]) -> float:
+    tables = [score_table(part, ["nse"]) for part in _simulate(run, period, stores=False)]
+    return middle(pd.concat(tables, ignore_index=True))
+
+
+def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> Iterator[xr.Dataset]:
+    """The predictions of a period, part after part."""
+    if isinstance(run.data, StoredTensors):
+        yield from simulate_parts(run.config, run.model, run.parts, run.moments, period, stores)
+    else:
+        yield simulate_period(run.config, run.model, run.data, run.series, period, stores)

@@ -3,7 +3,10 @@
 This module never imports torch: a mistake in the data is reported before torch is loaded.
 """
 
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -20,13 +23,16 @@ from mclstm.data.features import (
     with_season,
 )
 from mclstm.data.findings import respelled
+from mclstm.data.parts import Parts, blocks
 from mclstm.data.patterns import by_column, has_patterns, resolve, table_columns
 from mclstm.data.read import read
+from mclstm.data.readers import SITES, detect
 from mclstm.data.site_tables import Request, Roles
 from mclstm.data.units import in_units
 from mclstm.data.vapour_pressure import with_vapour_pressure
+from mclstm.errors import ConfigError, DataError
 
-__all__ = ["inputs", "read_series", "with_columns"]
+__all__ = ["inputs", "read_parts", "read_series", "sites_to_read", "with_columns"]
 
 
 def inputs(config: Config) -> dict[str, list[str]]:
@@ -48,10 +54,8 @@ def with_columns(config: Config) -> Config:
     roles = Roles(tuple(data.mass), tuple(data.aux), tuple(data.static), tuple(data.target))
     if not has_patterns(roles):
         return config
-    request = Request(
-        static=(*data.static, *data.only_read), time=data.time, site=data.site, date_format=data.date_format,
-        separator=data.separator, decimal=data.decimal, attributes=data.attributes, sites=tuple(data.sites),
-    )  # fmt: skip
+    sites = data.sites if data.in_memory else sites_to_read(data)[:1]
+    request = _request(data)._replace(static=(*data.static, *data.only_read), sites=tuple(sites))
     taken = [*data.only_read, *([data.area] if isinstance(data.area, str) else [])]
     with respelled("data."):
         roles = resolve(roles, table_columns(data.path, data.reader, request), data.path, taken)
@@ -68,12 +72,64 @@ def read_series(
     trained_in: the unit of each column in training. A column in another unit is converted; a column without
     a unit is taken to have this one.
     """
-    data, demanded, vapour = config.data, dict(trained_in or {}), config.data.vapour_pressure
-    wanted = data.convert | ({} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit))
-    wanted |= demanded
-    vapour_unit = None if vapour is None else wanted.pop(vapour.column, None)
+    checked = _read_checked(config, require_target, trained_in)
+    return _with_computed(config, trained_in, checked)
+
+
+def read_parts(config: Config, *, require_target: bool, trained_in: Mapping[str, str] | None = None) -> Parts:
+    """The same, some sites at a time: no more of them are in memory than one part has."""
+    sections = (
+        config.data.model_copy(update={"sites": list(part)}) for part in blocks(sites_to_read(config.data))
+    )
+    checked = (
+        _read_checked(config.model_copy(update={"data": section}), require_target, trained_in)
+        for section in sections
+    )
+    return Parts(checked, partial(_with_computed, config, trained_in))
+
+
+def sites_to_read(data: DataConfig) -> list[str]:
+    """The names of the sites, of a layout that can be read in parts; no values are read."""
+    reader = detect(Path(data.path)) if data.reader == "auto" else data.reader
+    if reader not in SITES:
+        raise ConfigError(
+            f"data.in_memory: the layout {reader} is read as a whole. Leave in_memory out, or export the "
+            f"data in one of the layouts {', '.join(SITES)}."
+        )
     with respelled("data."):
-        series = read(
+        sites = data.sites or SITES[reader](Path(data.path), _request(data))
+    twice = [site for site, count in Counter(sites).items() if count > 1]
+    if twice:
+        raise DataError(f"{data.path} holds the site {twice[0]!r} more than once. Give every site one name.")
+    if not sites:
+        raise DataError(f"{data.path} holds no site. Check the path.")
+    return list(sites)
+
+
+def _request(data: DataConfig) -> Request:
+    """What describes the files of a config; all columns and sites."""
+    return Request(
+        time=data.time, site=data.site, date_format=data.date_format, separator=data.separator,
+        decimal=data.decimal, attributes=data.attributes,
+    )  # fmt: skip
+
+
+def _wanted_units(data: DataConfig, trained_in: Mapping[str, str] | None) -> dict[str, str]:
+    """The units to convert columns to."""
+    targets = {} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit)
+    return data.convert | targets | dict(trained_in or {})
+
+
+def _read_checked(
+    config: Config, require_target: bool, trained_in: Mapping[str, str] | None = None
+) -> xr.Dataset:
+    """The checked series of what is in the files."""
+    data, demanded = config.data, dict(trained_in or {})
+    wanted = _wanted_units(data, trained_in)
+    if data.vapour_pressure is not None:
+        wanted.pop(data.vapour_pressure.column, None)
+    with respelled("data."):
+        return read(
             data.path, data.reader,
             mass=data.mass, aux=data.read_as_aux, static=[*data.static, *data.only_read], target=data.target,
             time=data.time, site=data.site, sites=data.sites, date_format=data.date_format,
@@ -83,9 +139,15 @@ def read_series(
             missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
             allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
         )  # fmt: skip
+
+
+def _with_computed(config: Config, trained_in: Mapping[str, str] | None, series: xr.Dataset) -> xr.Dataset:
+    """A checked series with the computed columns."""
+    data, vapour = config.data, config.data.vapour_pressure
     if vapour is not None:
+        unit = _wanted_units(data, trained_in).get(vapour.column)
         series = with_vapour_pressure(series, vapour.column, vapour.source, data.aux)
-        series = in_units(series, {} if vapour_unit is None else {vapour.column: vapour_unit}, None)
+        series = in_units(series, {} if unit is None else {vapour.column: unit}, None)
     series = with_antecedent(series, data.antecedent)
     series = with_season(series) if data.day_of_year else series
     series = series if data.pet is None else with_pet(series, **data.pet.model_dump())

@@ -1,15 +1,19 @@
 """A period simulated as a config says: continuously, with restarts or in sequences, by a model or members."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import numpy as np
+import torch
 import xarray as xr
 from torch import nn
 
 from mclstm.config import Config
 from mclstm.config.same_model import seeds_of
 from mclstm.data.clock import at_times
+from mclstm.data.scaling import Moment
 from mclstm.data.sequences import inside_sequences, sequence_begins
-from mclstm.data.series import names, times
-from mclstm.data.windows import Tensors, span
+from mclstm.data.series import covered, names, times
+from mclstm.data.windows import Tensors, span, tensors
 from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import simulate_all
 from mclstm.evaluation.process_rivals import PROCESS_RIVALS, weather_of
@@ -21,7 +25,7 @@ from mclstm.evaluation.simulate_sequences import simulate_sequences
 from mclstm.from_config import clip_negative, rhythm_of, seen_in_training, warmup_of
 from mclstm.models.members import Members
 
-__all__ = ["process_weather", "simulate_period", "simulate_rivals"]
+__all__ = ["process_weather", "simulate_parts", "simulate_period", "simulate_rivals"]
 
 
 def simulate_period(
@@ -51,6 +55,39 @@ def simulate_period(
         return one(model, True)
     # The mean is that of predictions as they would be scored alone.
     return simulate_all(model, lambda *member: clip_negative(config, one(*member)), seeds_of(config))
+
+
+def simulate_parts(
+    config: Config,
+    model: nn.Module,
+    parts: Sequence[xr.Dataset],
+    moments: Mapping[str, Moment],
+    period: tuple[int, int],
+    stores: bool = True,
+) -> Iterator[xr.Dataset]:
+    """The predictions of a period, part after part of a series."""
+    shown = slice(*period)
+    spare = next((one for part in parts if (one := _site_with_inputs(part, shown)) is not None), None)
+    for part in parts:
+        # A part without inputs cannot be simulated alone: what a model gives has no shape then.
+        beside = spare if _site_with_inputs(part, shown) is None else None
+        whole = part if beside is None else _together(beside, part)
+        data = tensors(whole, moments, torch.float32)
+        predictions = simulate_period(config, model, data, whole, period, stores)
+        yield predictions if beside is None else predictions.isel(site=slice(1, None))
+
+
+def _together(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:
+    """Two parts as one."""
+    return xr.concat(
+        [first, second], "site", data_vars="minimal", coords="minimal", compat="override", join="override"
+    )
+
+
+def _site_with_inputs(part: xr.Dataset, steps: slice) -> xr.Dataset | None:
+    """The first site of a part that has inputs at any of these steps."""
+    known = covered(part).to_numpy()[:, steps].any(1)
+    return part.isel(site=[int(known.argmax())]) if known.any() else None
 
 
 def simulate_rivals(

@@ -32,5 +32,7 @@ def resume(
         print(f"{path} was finished before: nothing was trained.", file=sys.stderr)
     else:
         pipeline.warn_of_overfitting(run)
-    page = page_of_run(run, results) if isinstance(results, Evaluation) else None
+    page = None
+    if isinstance(results, Evaluation) and run.config.data.in_memory:
+        page = page_of_run(run, results)
     print_run(run.path, results, as_json, page)

@@ -25,11 +25,12 @@ def train(
     from mclstm.series_from_config import read_series, with_columns
 
     settings = with_columns(anchored(load_config(config, override or []), config.parent))
-    series = read_series(settings, require_target=True)
+    series = read_series(settings, require_target=True) if settings.data.in_memory else None
     from mclstm import pipeline
     from mclstm.deploy.result_page import page_of_run
 
     run = pipeline.train(settings, out, quiet=quiet or as_json, series=series)
     results = pipeline.evaluate(run, figures=figures)
     pipeline.warn_of_overfitting(run)
-    print_run(run.path, results, as_json, page_of_run(run, results))
+    page = page_of_run(run, results) if settings.data.in_memory else None
+    print_run(run.path, results, as_json, page)

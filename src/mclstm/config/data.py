@@ -68,6 +68,9 @@ class DataConfig(BaseModel, **RULES):
     """A file or a folder."""
     reader: Annotated[str, Field(pattern=READER)] = "auto"
     """The layout of the data; auto finds it out."""
+    in_memory: bool = True
+    """Whether all sites are in memory together. false reads them in parts and trains from the disk: for more
+    sites than memory holds, in zarr, netCDF, Generic or Caravan."""
     time: Column | None = None
     """The column of dates; null finds it."""
     site: Column | None = None

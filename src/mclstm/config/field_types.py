@@ -35,6 +35,7 @@ READER_NAMES = (
     "auto",
     "csv",
     "netcdf",
+    "zarr",
     "parquet",
     "npz",
     "generic_nh",

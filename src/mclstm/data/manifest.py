@@ -1,6 +1,7 @@
 """The manifest of the data that a run was trained on: enough to notice a change."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,37 @@ from pandas.tseries.frequencies import to_offset
 from mclstm.data.steps import grid
 from mclstm.errors import CheckpointError, DataError
 
-__all__ = ["manifest", "ranges_in", "require_same", "require_step", "step_in", "units_in"]
+__all__ = [
+    "digest", "manifest", "manifest_of_parts", "ranges_in", "require_same", "require_step", "step_in",
+    "units_in",
+]  # fmt: skip
 
 
 def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
     """Sites, span and step; the role, unit, range and gaps of every variable; a digest over all values."""
+    variables = {str(name): _variable(item) for name, item in series.data_vars.items()}
+    return {**_extent(series, path), "variables": variables, "sha256": digest(series)}
+
+
+def manifest_of_parts(outline: xr.Dataset, parts: Iterable[xr.Dataset], path: str) -> dict[str, Any]:
+    """The same of a series in parts; its digest is that of the digests of the variables.
+
+    outline: the sites and dates of all parts
+    """
+    variables: dict[str, dict[str, Any]] = {}
+    digests: dict[str, Any] = {}
+    for part in parts:
+        for name, item in part.data_vars.items():
+            about = _variable(item)
+            variables[str(name)] = _joined(variables.get(str(name), about | {"missing": 0}), about)
+            digests.setdefault(str(name), hashlib.sha256()).update(_bytes(item))
+    total = _begun(outline)
+    for name, one in digests.items():
+        total.update(name.encode() + one.digest())
+    return {**_extent(outline, path), "variables": variables, "sha256": total.hexdigest()}
+
+
+def _extent(series: xr.Dataset, path: str) -> dict[str, Any]:
     time = series["time"].to_index()
     return {
         "path": path,
@@ -24,8 +51,6 @@ def manifest(series: xr.Dataset, path: str) -> dict[str, Any]:
         "first": str(time[0]),
         "last": str(time[-1]),
         "step": series.attrs.get("step", ""),
-        "variables": {str(name): _variable(item) for name, item in series.data_vars.items()},
-        "sha256": digest(series),
     }
 
 
@@ -37,20 +62,38 @@ def _variable(item: xr.DataArray) -> dict[str, Any]:
     return {**about, "min": low, "max": high, "missing": int(values.size - known.size)}
 
 
+def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """What two parts say of a variable."""
+    ends = {
+        name: choose([about[name] for about in (first, second) if about[name] is not None], default=None)
+        for name, choose in (("min", min), ("max", max))
+    }
+    return first | ends | {"missing": first["missing"] + second["missing"]}
+
+
 def digest(series: xr.Dataset) -> str:
     """SHA-256 over sites, dates and values."""
-    total = hashlib.sha256()
-    total.update("\n".join(map(str, series["site"].to_numpy())).encode())
-    total.update(np.ascontiguousarray(series["time"].to_numpy().astype("datetime64[ns]")).tobytes())
+    total = _begun(series)
     for name, item in series.data_vars.items():
         total.update(str(name).encode())
-        total.update(np.ascontiguousarray(item.to_numpy()).tobytes())
+        total.update(_bytes(item))
     return total.hexdigest()
 
 
-def require_same(series: xr.Dataset, stored: dict[str, Any], path: str) -> None:
-    """Refuse to continue a run with other data than it began with."""
-    if digest(series) != stored.get("sha256"):
+def _begun(series: xr.Dataset) -> "hashlib._Hash":
+    """The digest of sites and dates."""
+    total = hashlib.sha256("\n".join(map(str, series["site"].to_numpy())).encode())
+    total.update(np.ascontiguousarray(series["time"].to_numpy().astype("datetime64[ns]")).tobytes())
+    return total
+
+
+def _bytes(item: xr.DataArray) -> bytes:
+    return np.ascontiguousarray(item.to_numpy()).tobytes()
+
+
+def require_same(sha256: str, stored: dict[str, Any], path: str) -> None:
+    """Refuse to continue a run with data of another digest than it began with."""
+    if sha256 != stored.get("sha256"):
         raise DataError(
             f"{path} changed since this run began: sites, dates or values. Restore it, or start a new run."
         )

@@ -1,5 +1,6 @@
 """Mean and deviation in the training period. They standardise auxiliary and static inputs, never mass."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -19,25 +20,50 @@ class Moment(NamedTuple):
     std: float
 
 
-def moments(training: xr.Dataset) -> dict[str, Moment]:
+class Tally(NamedTuple):
+    """The known values of one site: how many, their sum, and the sum of squares about their own mean."""
+
+    size: int
+    total: float
+    spread: float
+
+
+def moments(training: xr.Dataset | Iterable[xr.Dataset]) -> dict[str, Moment]:
     """Mean and deviation of every variable over the training period, all sites together.
 
     A constant variable gets deviation 1: it carries no information, and division by zero would give NaN.
+    Sums are those of each site, added exactly: parts give the same bits as all sites together.
 
     >>> series = xr.Dataset({"t": (("site", "time"), [[1.0, 3.0]], {"role": "aux"})})
     >>> moments(series)
     {'t': Moment(mean=2.0, std=1.0)}
     """
-    result = {}
-    for role in ("mass", "aux", "static", "target"):
-        for name in names(training, role):
-            values = training[name].to_numpy()
-            known = values[np.isfinite(values)]
-            if known.size == 0:
-                raise DataError(f"{name} has no value in the training period. Change period or column.")
-            deviation = float(known.std())
-            result[name] = Moment(float(known.mean()), deviation if deviation > 0 else 1.0)
-    return result
+    tallies: dict[str, list[Tally]] = {}
+    for part in [training] if isinstance(training, xr.Dataset) else training:
+        for name in (name for role in ("mass", "aux", "static", "target") for name in names(part, role)):
+            values = part[name].to_numpy()
+            rows = values if values.ndim > 1 else values[:, np.newaxis]
+            tallies.setdefault(name, []).extend(map(_tally, rows))
+    return {name: _moment(name, of_sites) for name, of_sites in tallies.items()}
+
+
+def _tally(row: np.ndarray) -> Tally:
+    """Of one site: row (time,)."""
+    known = row[np.isfinite(row)]
+    total = float(known.sum())
+    spread = float(np.square(known - total / max(known.size, 1)).sum())
+    return Tally(known.size, total, spread)
+
+
+def _moment(name: str, of_sites: list[Tally]) -> Moment:
+    size = sum(tally.size for tally in of_sites)
+    if size == 0:
+        raise DataError(f"{name} has no value in the training period. Change period or column.")
+    mean = math.fsum(tally.total for tally in of_sites) / size
+    apart = (tally.size * (tally.total / max(tally.size, 1) - mean) ** 2 for tally in of_sites)
+    within = math.fsum([*(tally.spread for tally in of_sites), *apart])
+    deviation = math.sqrt(within / size)
+    return Moment(mean, deviation if deviation > 0 else 1.0)
 
 
 def standardised(values: np.ndarray, moment: Moment) -> np.ndarray:

@@ -18,7 +18,9 @@ from mclstm.data.site_tables import Roles, Table, all_times
 from mclstm.data.steps import grid, is_regular, step_of
 from mclstm.errors import ConfigError, DataError
 
-__all__ = ["ROLES", "Policy", "build", "covered", "names", "require_policy", "require_series", "times"]
+__all__ = [
+    "ROLES", "Policy", "build", "covered", "joint_axis", "names", "require_policy", "require_series", "times",
+]  # fmt: skip
 
 POLICIES = {
     "missing_mass": ("error", "zero", "interpolate", "skip"),
@@ -48,7 +50,7 @@ def build(
     tables: list[Table], roles: Roles, units: Mapping[str, str], attributes: pd.DataFrame, policy: Policy
 ) -> xr.Dataset:
     """Join tables that passed `inspect` on one time axis."""
-    time, step = _axis(tables)
+    time, step = joint_axis(tables)
     sites = [table.site for table in tables]
     dynamic = [name for name in roles.dynamic() if all(name in table.values for table in tables)]
     rows, marks = [], {name: np.zeros((len(sites), len(time)), dtype=bool) for name in roles.mass}
@@ -172,7 +174,7 @@ def _attrs(role: str, units: str, source: str) -> dict[str, str]:
     return {"role": role, "units": units, "source": source}
 
 
-def _axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
+def joint_axis(tables: list[Table]) -> tuple[pd.DatetimeIndex, str | None]:
     """The time axis that holds every site's dates, and its step."""
     if not tables or not all(len(table.times) for table in tables):
         raise DataError("there is no row of data. Check the path, the sites and the dates.")

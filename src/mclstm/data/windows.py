@@ -1,6 +1,6 @@
 """Windows, gathered by index from contiguous tensors: there is no Python object per sample."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,15 +9,19 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mclstm.data.disk_tensor import DiskTensor
 from mclstm.data.scaling import Moment, standardised
 from mclstm.data.series import covered, names
 from mclstm.errors import DataError
 
 __all__ = [
-    "Batch", "Scheme", "Tensors", "Windows", "gather", "span", "spans", "stacked", "tensors", "windows",
+    "Batch", "Scheme", "StoredTensors", "Tensors", "Windows", "gather", "span", "spans", "stacked", "stored",
+    "tensors", "windows",
 ]  # fmt: skip
 
 Scheme = Literal["last", "sequence"]
+Span = tuple[int, int, NDArray[np.int64]]  # the first step, the step after the last, the sites
+TOGETHER = 64  # sites whose steps are counted at once, to bound the memory
 
 
 class Tensors(NamedTuple):
@@ -27,6 +31,16 @@ class Tensors(NamedTuple):
     a: Tensor  # (sites, time, A) standardised
     static: Tensor  # (sites, S) standardised
     y: Tensor  # (sites, time, targets) NaN where not observed
+    covered: NDArray[np.bool_]  # (sites, time)
+
+
+class StoredTensors(NamedTuple):
+    """The same on the disk, where there are more sites than memory holds."""
+
+    x: DiskTensor  # (sites, time, M)
+    a: DiskTensor  # (sites, time, A)
+    static: Tensor  # (sites, S)
+    y: DiskTensor  # (sites, time, targets)
     covered: NDArray[np.bool_]  # (sites, time)
 
 
@@ -77,6 +91,18 @@ def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtyp
     return Tensors(x.masked_fill(empty, 0.0), a.masked_fill(empty, 0.0), static, y, inside)
 
 
+def stored(parts: Iterable[xr.Dataset], moments: Mapping[str, Moment]) -> StoredTensors:
+    """The parts of a series as float32 tensors on the disk."""
+    (x, a, y), static, inside = (DiskTensor() for _ in range(3)), [], []
+    for part in parts:
+        rows = tensors(part, moments, torch.float32)
+        for kept, values in ((x, rows.x), (a, rows.a), (y, rows.y)):
+            kept.append(values)
+        static.append(rows.static)
+        inside.append(rows.covered)
+    return StoredTensors(x, a, torch.cat(static), y, np.concatenate(inside))
+
+
 def span(series: xr.Dataset, period: tuple[str, str], what: str) -> tuple[int, int]:
     """The first step of a period and the step after its last; both dates belong to it."""
     time = series["time"].to_index()
@@ -90,7 +116,7 @@ def span(series: xr.Dataset, period: tuple[str, str], what: str) -> tuple[int, i
 
 
 def windows(
-    data: Tensors,
+    data: Tensors | StoredTensors,
     period: tuple[int, int],
     scheme: Scheme,
     length: int,
@@ -105,16 +131,14 @@ def windows(
     """
     scored = 1 if scheme == "last" else length - warmup
     every = stride or scored
-    observed = torch.isfinite(data.y).any(-1).numpy()
     parts = []
-    for first, after, sites in spans(data.covered):
+    for first, after, sites in _few(spans(data.covered)):
+        observed = torch.isfinite(data.y[torch.from_numpy(sites)]).any(-1).numpy()
         low, high = max(period[0], first + length - scored), min(period[1], after)
         if high > low and high - length >= first:
             # From the first window whose last step is scored, to the last whose first scored step is.
             begins = np.arange(low - scored + 1, high, every, dtype=np.int64)
-            row, column = np.nonzero(
-                _any_between(observed[sites], begins, begins + scored + every - 1, low, high)
-            )
+            row, column = np.nonzero(_any_between(observed, begins, begins + scored + every - 1, low, high))
             limits = (np.full(row.size, value) for value in (first, low, high))
             parts.append((sites[row], begins[column] + scored - length, *limits))
     if not sum(len(part[0]) for part in parts):
@@ -128,7 +152,7 @@ def windows(
     return Windows(*columns, length, scored, every)
 
 
-def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+def spans(covered: NDArray[np.bool_]) -> Iterator[Span]:
     """Sites grouped by the steps they cover: the first step, the step after the last, and the sites."""
     groups: dict[tuple[int, int], list[int]] = {}
     for site in np.flatnonzero(covered.any(1)):
@@ -136,6 +160,13 @@ def spans(covered: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[np.int
         groups.setdefault((int(steps[0]), int(steps[-1]) + 1), []).append(int(site))
     for (first, after), sites in groups.items():
         yield first, after, np.array(sites, dtype=np.int64)
+
+
+def _few(groups: Iterable[Span]) -> Iterator[Span]:
+    """The same groups in pieces of at most `TOGETHER` sites."""
+    for first, after, sites in groups:
+        for at in range(0, len(sites), TOGETHER):
+            yield first, after, sites[at : at + TOGETHER]
 
 
 def _any_between(
@@ -148,7 +179,7 @@ def _any_between(
 
 
 def gather(
-    data: Tensors,
+    data: Tensors | StoredTensors,
     where: Windows,
     chosen: NDArray[np.int64],  # (B,)
     shifts: NDArray[np.int64] | None = None,  # (sites,) below `where.every`

@@ -43,7 +43,7 @@ def page_of_run(run: Run, result: Evaluation) -> Path:
     predictions, name = result.predictions, run.config.model.name
     models = run.model.alone() if isinstance(run.model, Members) else [run.model]
     seeded = dict(zip(seeds_of(run.config), models, strict=True))
-    whole = Traceable(run.config, seeded, run.data, run.series, warmup_of(run.config))
+    whole = Traceable(run.config, seeded, run.tensors, run.series, warmup_of(run.config))
     balance = water_balance(result.balance, predictions)
     model = PageModel(
         name,

@@ -20,7 +20,7 @@ from mclstm.evaluation.outlets import (
     with_total,
 )
 
-__all__ = ["after_warmup", "headline", "median_score", "read_table", "score_table", "target_scores"]
+__all__ = ["after_warmup", "headline", "median_score", "middle", "read_table", "score_table", "target_scores"]
 
 
 def score_table(predictions: xr.Dataset, metrics: Iterable[str] | None = None) -> pd.DataFrame:
@@ -111,7 +111,11 @@ def peak_window(time: np.ndarray) -> int:
 
 def median_score(predictions: xr.Dataset, metric: str = "nse") -> float:
     """The median of one metric of the headline over the sites that have a score; NaN if none has."""
-    table = score_table(predictions, [metric])
+    return middle(score_table(predictions, [metric]), metric)
+
+
+def middle(table: pd.DataFrame, metric: str = "nse") -> float:
+    """The same of the table of scores that holds the metric."""
     values = headline(table)[metric].to_numpy(np.float64) if len(table) else np.zeros(0)
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else float("nan")

@@ -1,6 +1,6 @@
 """A model run through a period, continuously and site by site, as an xarray Dataset with units."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -85,12 +85,17 @@ def simulate(
     return Simulation(prediction_dataset(model, arrays, inside, target_units), final)
 
 
-def require_periods(series: xr.Dataset, periods: Mapping[str, tuple[str, str] | None]) -> None:
-    """Refuse a period (first date, last date) in which no site has its inputs; periods by name."""
-    inside = covered(series).to_numpy()
+def require_periods(
+    parts: Iterable[xr.Dataset], outline: xr.Dataset, periods: Mapping[str, tuple[str, str] | None]
+) -> None:
+    """Refuse a period (first date, last date) in which no site has its inputs; periods by name.
+
+    parts: of a series, whose dates `outline` holds
+    """
+    inside = np.stack([covered(part).to_numpy().any(0) for part in parts])  # (parts, time)
     for name, period in periods.items():
         if period is not None:
-            _require_covered(inside, series, span(series, period, name), f"periods.{name}")
+            _require_covered(inside, outline, span(outline, period, name), f"periods.{name}")
 
 
 def _require_covered(

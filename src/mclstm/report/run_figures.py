@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,7 +23,7 @@ from mclstm.report.site_series import Floats, SiteSeries, site_series
 from mclstm.report.style import COLOURS, logarithmic, plot_style, render
 from mclstm.training.atomic import make_folder, write_bytes_atomic
 
-__all__ = ["FIGURES", "learning_curve", "save", "save_figures", "telling_sites"]
+__all__ = ["FIGURES", "learning_curve", "ranked_sites", "save", "save_figures", "telling_sites"]
 
 # Each takes (predictions, site, target).
 FIGURES: dict[str, Callable[[xr.Dataset, str, str], Figure]] = {
@@ -67,8 +68,13 @@ def save_figures(
 
 def telling_sites(predictions: xr.Dataset) -> list[str]:
     """At most three sites: the best, the median and the worst by NSE; the first ones without scores."""
-    sites = [str(site) for site in predictions["site"].to_numpy()]
-    table = score_table(predictions, ["nse"])
+    return ranked_sites(
+        [str(site) for site in predictions["site"].to_numpy()], score_table(predictions, ["nse"])
+    )
+
+
+def ranked_sites(sites: list[str], table: pd.DataFrame) -> list[str]:
+    """The same from the table of scores."""
     if len(sites) <= 3 or table.empty or not np.isfinite(table["nse"]).any():
         return sites[:3]
     ranked = headline(table).set_index("site")["nse"].dropna().sort_values(ascending=False).index

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from mclstm.data.windows import Batch, Tensors, Windows, gather, stacked
+from mclstm.data.windows import Batch, StoredTensors, Tensors, Windows, gather, stacked
 from mclstm.errors import Interrupted
 from mclstm.models.members import Members
 from mclstm.training.interrupt import listening
@@ -36,7 +36,7 @@ def planned_updates(count: int, batch_size: int, epochs: int | None, updates: in
 
 def fit(
     model: nn.Module,
-    data: Tensors,
+    data: Tensors | StoredTensors,
     where: Windows,
     importance: Importance,
     folder: Path,
@@ -125,7 +125,9 @@ def fit(
     return progress
 
 
-def batch_of(model: nn.Module, data: Tensors, where: Windows, seed: int, epoch: int, part: slice) -> Batch:
+def batch_of(
+    model: nn.Module, data: Tensors | StoredTensors, where: Windows, seed: int, epoch: int, part: slice
+) -> Batch:
     """The windows of one part of an epoch; `Members` get one batch each, in the order of their own seeds."""
     seeds = tuple(seed + member for member in range(model.size if isinstance(model, Members) else 1))
     batches = [

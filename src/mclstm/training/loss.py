@@ -6,8 +6,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mclstm.data.disk_tensor import DiskTensor
+
 __all__ = ["Importance", "importance_of", "site_weights", "weighted_error"]
 
+TOGETHER = 64  # sites that are read at once, to bound the memory
 FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as in the field's definition
 
 
@@ -25,19 +28,24 @@ class Importance(NamedTuple):
 
 
 def importance_of(
-    y: Tensor,  # (sites, time, targets)
+    y: Tensor | DiskTensor,  # (sites, time, targets)
     loss: str,
     quantile: float | None = None,
     extra: float = 0.0,
     shares: Sequence[float] | None = None,
+    steps: slice = slice(None),  # immutable
 ) -> Importance:
     """The weights of the loss "mse" or "nse", and the flow that peaks exceed, a quantile of a site.
 
-    shares: what each target counts; None: all alike
+    shares: what each target counts; None: all alike · steps: of training, which nothing else may inform
     """
-    high = None if quantile is None else torch.nanquantile(y.double(), quantile, dim=1).to(y.dtype)
-    weights = site_weights(y, loss)
-    return Importance(weights if shares is None else weights * weights.new_tensor(list(shares)), high, extra)
+    parts = [slice(at, at + TOGETHER) for at in range(0, len(y), TOGETHER)]
+    weights = torch.cat([site_weights(y[part, steps], loss) for part in parts])
+    weights = weights if shares is None else weights * weights.new_tensor(list(shares))
+    if quantile is None:
+        return Importance(weights, None, extra)
+    peaks = [torch.nanquantile(y[part, steps].double(), quantile, dim=1) for part in parts]
+    return Importance(weights, torch.cat(peaks).to(weights.dtype), extra)
 
 
 def site_weights(y: Tensor, loss: str) -> Tensor:

@@ -109,6 +109,7 @@ def test_registry_names_every_reader() -> None:
     assert list(READERS) == [
         "csv",
         "netcdf",
+        "zarr",
         "parquet",
         "npz",
         "generic_nh",

@@ -74,11 +74,11 @@ def traced_paths(run: pipeline.Run) -> Paths:
     dates = run.config.periods.pair("test")
     assert dates is not None
     period = span(run.series, dates, "test")
-    paths = entry_to_exit([model], run.data, run.series, period, rhythm)
+    paths = entry_to_exit([model], run.tensors, run.series, period, rhythm)
     left = paths["amount"].to_numpy()[..., :-1]  # (hours, A, D)
     minutes = np.nansum(left * paths["dwell"].to_numpy(), axis=(0, 2)) / left.sum((0, 2))
-    where = sequences(run.data, times(run.series), period, rhythm, observed=False).windows
-    batch = gather(run.data, where, np.arange(len(where.site)))
+    where = sequences(run.tensors, times(run.series), period, rhythm, observed=False).windows
+    batch = gather(run.tensors, where, np.arange(len(where.site)))
     tags = torch.arange(batch.x.shape[-1]).expand(len(batch.x), -1)
     trace = model.trace(batch.x, batch.a, batch.static)
     parts = [flows.sum(1)[:, :-1] for flows, _ in trace.forward_parts(tags, exits(model))]

@@ -3,22 +3,41 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from mclstm.data.readers import camels_us, caravan, csv, generic_nh, netcdf, npz, parquet, traffic4cast
+from mclstm.data.readers import (
+    camels_us,
+    caravan,
+    csv,
+    generic_nh,
+    netcdf,
+    npz,
+    parquet,
+    traffic4cast,
+    zarr,
+)
 from mclstm.data.readers.text import with_attributes
 from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
-__all__ = ["READERS", "UNITS", "detect", "load"]
+__all__ = ["READERS", "SITES", "UNITS", "detect", "load"]
 
 READERS: dict[str, Callable[..., Raw]] = {  # (path, request), and the variant for those of VARIANTS
     "csv": csv.load,
     "netcdf": netcdf.load,
+    "zarr": zarr.load,
     "parquet": parquet.load,
     "npz": npz.load,
     "generic_nh": generic_nh.load,
     "caravan": caravan.load,
     "camels_us": camels_us.load,
     "traffic4cast": traffic4cast.load,
+}
+
+# The names of the sites, for layouts of which some sites can be read without the others.
+SITES: dict[str, Callable[[Path, Request], list[str]]] = {
+    "netcdf": netcdf.sites,
+    "zarr": zarr.sites,
+    "generic_nh": generic_nh.sites,
+    "caravan": caravan.sites,
 }
 
 VARIANTS = ("camels_us", "traffic4cast")  # readers of `name/variant`: a product, an order of headings
@@ -60,10 +79,14 @@ def detect(path: Path) -> str:
         "caravan": (path / "timeseries").is_dir(),
         "generic_nh": (path / "time_series").is_dir(),
         "traffic4cast": traffic4cast.holds_days(path),
+        "zarr": zarr.holds_zarr(path),
         "csv": any(file.suffix.lower() == ".csv" for file in path.iterdir()),
+        "netcdf": any(file.suffix.lower() == ".nc" for file in path.iterdir()),
     }
     for name, fits in layouts.items():
         if fits:
             return name
     formats = "CAMELS-US, Caravan, NeuralHydrology or traffic4cast"
-    raise DataError(f"{path} has no .csv file and no layout of {formats}. Name the folder of the data.")
+    raise DataError(
+        f"{path} has no .csv or .nc file and no layout of {formats}. Name the folder of the data."
+    )

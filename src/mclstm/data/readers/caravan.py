@@ -7,7 +7,7 @@ from mclstm.data.readers.generic_nh import site_folder
 from mclstm.data.site_tables import Raw, Request, joined
 from mclstm.errors import DataError
 
-__all__ = ["UNITS", "load"]
+__all__ = ["UNITS", "load", "sites"]
 
 # Caravan states its units once, in its documentation and in a global attribute of the netCDF files.
 UNITS = {
@@ -24,6 +24,12 @@ def load(path: Path, request: Request) -> Raw:
     """Read every gauge of every prefix, or the named ones; CSV where both forms exist: it is read faster."""
     raw = joined([_prefix(folder, path, request) for folder in _folders(path)])
     return raw._replace(units=UNITS, attributes_file=str(path / "attributes"))
+
+
+def sites(path: Path, request: Request) -> list[str]:
+    """The gauges of every prefix; no file is read."""
+    folders = [(folder, ".nc" if folder.parent.name == "netcdf" else ".csv") for folder in _folders(path)]
+    return [file.stem for place, end in folders for file in csv.site_paths(place, end, request.sites)]
 
 
 def _folders(path: Path) -> list[Path]:

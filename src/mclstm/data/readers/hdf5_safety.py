@@ -35,9 +35,12 @@ def require_safe(path: Path) -> None:
     require_plausible_size(path, declared)
 
 
-def require_plausible_size(path: Path, declared: int) -> None:
-    """Refuse a packed file that declares more bytes than its size can hold, or than fit into memory."""
-    size = path.stat().st_size
+def require_plausible_size(path: Path, declared: int, size: int | None = None) -> None:
+    """Refuse packed data that declare more bytes than their size can hold, or than fit into memory.
+
+    size: the bytes of all files, if `path` is not a single one
+    """
+    size = path.stat().st_size if size is None else size
     if declared > LARGEST or declared > max(FREE, DENSEST * size):
         raise DataError(
             f"{path} declares {declared / 2**30:.3g} GB of data but is {size / 2**20:.3g} MB. "

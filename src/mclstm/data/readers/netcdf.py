@@ -1,6 +1,8 @@
-"""netCDF: variables over (site, time) in any order, or over time alone for a single site."""
+"""netCDF: variables over (site, time) in any order, or over time alone for one site; or a folder of these."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -9,24 +11,44 @@ import xarray as xr
 
 from mclstm.data.columns import TIME_NAMES, listed, require_columns
 from mclstm.data.findings import ERROR, Finding
+from mclstm.data.readers.csv import site_paths
 from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.data.readers.text import require_file
 from mclstm.data.site_names import require_site
-from mclstm.data.site_tables import Raw, Request, Table, trimmed
+from mclstm.data.site_tables import Raw, Request, Table, read_each, trimmed
 from mclstm.errors import DataError
 
-__all__ = ["load", "open_netcdf", "split_by_site"]
+__all__ = ["load", "open_netcdf", "selected", "sites", "sites_in", "split_by_site"]
 
 ENGINES = {b"CDF\x01": "scipy", b"CDF\x02": "scipy", b"\x89HDF": "h5netcdf"}
 
 
 def load(path: Path, request: Request) -> Raw:
-    """Read one netCDF file, version 3 or 4."""
-    return split_by_site(open_netcdf(path), path, request)
+    """Read one netCDF file, version 3 or 4, or a folder with one file per site."""
+    if path.is_dir():
+        return read_each(site_paths(path, ".nc", request.sites), lambda file: load(file, request))
+    with _opened(path) as data:
+        chosen = selected(data, path, request).load()
+    return split_by_site(chosen, path, request)
+
+
+def sites(path: Path, request: Request) -> list[str]:
+    """The sites of a file or a folder; no values are read."""
+    if path.is_dir():
+        return [file.stem for file in site_paths(path, ".nc", request.sites)]
+    with _opened(path) as data:
+        return sites_in(data, path, request)
 
 
 def open_netcdf(path: Path) -> xr.Dataset:
     """The file in memory. Refused when it is damaged, points outside itself or declares absurd sizes."""
+    with _opened(path) as data:
+        return data.load()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[xr.Dataset]:
+    """The file with its values still on the disk."""
     require_file(path)
     with path.open("rb") as stream:
         magic = stream.read(4)
@@ -39,11 +61,34 @@ def open_netcdf(path: Path) -> xr.Dataset:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with xr.open_dataset(path, engine=engine, decode_timedelta=False, cache=False) as data:
-                return data.load()
+                yield data
+    except DataError:
+        raise
     except Exception as error:
         # Three libraries read this file, and each may raise almost anything when it is damaged.
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read ({reason}). Check its time units, or export again.") from None
+
+
+def sites_in(data: xr.Dataset, path: Path, request: Request) -> list[str]:
+    """The names of the sites of a dataset. A single site is named as the file."""
+    site = _site(data, _time(data, path, request.time), path, request.site)
+    return [path.stem] if site is None else _names(data, site, path)
+
+
+def selected(data: xr.Dataset, path: Path, request: Request) -> xr.Dataset:
+    """The requested sites and columns alone, so that no others are read; all if none are requested."""
+    time = _time(data, path, request.time)
+    site = _site(data, time, path, request.site)
+    dynamic = [str(key) for key, item in data.data_vars.items() if time in item.dims]
+    if request.dynamic and set(request.required()) <= set(dynamic):
+        data = data.drop_vars([key for key in dynamic if key not in request.dynamic])
+    if site is None or not request.sites:
+        return data
+    wanted = set(request.sites)
+    rows = [row for row, label in enumerate(_names(data, site, path)) if label in wanted]
+    together = rows and rows[-1] - rows[0] == len(rows) - 1
+    return data.isel({site: slice(rows[0], rows[-1] + 1) if together else rows})
 
 
 def split_by_site(data: xr.Dataset, path: Path, request: Request) -> Raw:

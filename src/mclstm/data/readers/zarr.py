@@ -1,0 +1,83 @@
+"""zarr, format 2 or 3: a folder of chunks over (site, time), of which only the named sites are read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from mclstm.data.readers.hdf5_safety import require_plausible_size
+from mclstm.data.readers.netcdf import selected, sites_in, split_by_site
+from mclstm.data.site_tables import Raw, Request
+from mclstm.errors import DataError
+
+__all__ = ["holds_zarr", "load", "sites"]
+
+MARKS = ("zarr.json", ".zgroup")
+# What arrays may be packed with; others may run code, or need packages.
+CODECS = {
+    "bytes", "transpose", "sharding_indexed", "vlen-utf8", "vlen-bytes", "crc32c", "crc32", "adler32",
+    "blosc", "zstd", "gzip", "zlib", "lz4", "bz2", "lzma", "shuffle", "delta", "fixedscaleoffset",
+}  # fmt: skip
+
+
+def holds_zarr(path: Path) -> bool:
+    """Whether a folder is a group of zarr."""
+    return any((path / name).is_file() for name in MARKS)
+
+
+def load(path: Path, request: Request) -> Raw:
+    """Read all sites, or the named ones; the others stay on the disk."""
+    with _opened(path) as data:
+        chosen = selected(data, path, request)
+        require_plausible_size(path, sum(item.nbytes for item in chosen.variables.values()), _size(path))
+        chosen = chosen.load()
+    return split_by_site(chosen, path, request)
+
+
+def sites(path: Path, request: Request) -> list[str]:
+    """The sites that it holds; no values are read."""
+    with _opened(path) as data:
+        return sites_in(data, path, request)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[xr.Dataset]:
+    """The group with its values still on the disk."""
+    import zarr
+
+    if not holds_zarr(path):
+        raise DataError(f"{path} is no group of zarr. Name its folder, or choose another --reader.")
+    try:
+        group = zarr.open_group(path, mode="r")
+        for name, array in group.arrays():
+            _require_known_codecs(path, name, array.metadata.to_dict())
+        with xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False) as data:
+            yield data
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        # Metadata may be damaged anywhere, and chunks are unpacked by many libraries.
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise DataError(f"{path} cannot be read ({reason}). Copy or export it again.") from None
+
+
+def _require_known_codecs(path: Path, name: str, about: dict[str, Any]) -> None:
+    packed = [*(about.get("codecs") or ()), *(about.get("filters") or ()), about.get("compressor")]
+    for codec in _names(packed):
+        if codec not in CODECS:
+            raise DataError(f"{path}: {name!r} is packed with {codec!r}. Export it with zstd or blosc.")
+
+
+def _names(codecs: Any) -> Iterator[str]:
+    """The names of codecs and of those inside them."""
+    for codec in codecs:
+        if isinstance(codec, dict):
+            yield str(codec.get("name") or codec.get("id"))
+            inside = codec.get("configuration") or {}
+            yield from _names([*inside.get("codecs", ()), *inside.get("index_codecs", ())])
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

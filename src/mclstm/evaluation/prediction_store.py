@@ -1,0 +1,57 @@
+"""Predictions as a folder of zarr, written part after part: no more than one part is ever in memory."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from mclstm.training.atomic import new_folder, storage_errors
+
+__all__ = ["open_store", "prediction_store", "remove_store"]
+
+FORMAT = 2  # of zarr, which every reader knows; format 3 has no stable form of text yet
+
+
+@contextmanager
+def prediction_store(path: Path, sites: Sequence[str]) -> Iterator[Callable[[xr.Dataset], None]]:
+    """Yield a function that appends the predictions of the next sites; the folder is there at the end only.
+
+    sites: of all parts in their order
+    """
+    import zarr  # noqa: F401  # says what to install before anything is simulated
+
+    width = np.array(list(sites), dtype=str).dtype  # every part writes names of the same length
+    with new_folder(path) as folder:
+
+        def append(part: xr.Dataset) -> None:
+            part = _as_stored(part, width)
+            first = not any(folder.iterdir())
+            chunks = {str(name): {"chunks": item.shape} for name, item in part.data_vars.items()}
+            how = {"mode": "w", "encoding": chunks} if first else {"mode": "a", "append_dim": "site"}
+            with storage_errors(f"write {path}", "Make room, then run the command again."):
+                part.to_zarr(folder, zarr_format=FORMAT, consolidated=False, **how)
+
+        yield append
+
+
+def open_store(path: Path) -> xr.Dataset:
+    """The predictions with their values still on the disk."""
+    store: xr.Dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False)
+    return store
+
+
+def remove_store(path: Path) -> None:
+    """Remove the predictions of an earlier evaluation, if there are any."""
+    with storage_errors(f"remove {path}", "Make the folder writable, then run the command again."):
+        if path.exists():
+            shutil.rmtree(path)
+
+
+def _as_stored(part: xr.Dataset, width: np.dtype[np.str_]) -> xr.Dataset:
+    """The part with plain text, and with stores in the float32 that they were computed in."""
+    short = {name: part[name].astype(np.float32) for name in ("storage", "outflow") if name in part}
+    names = part["site"].to_numpy().astype(width)
+    return part.assign(short).assign_coords(site=("site", names, part["site"].attrs))
