@@ -4,8 +4,7 @@ This module never imports torch: a mistake in the data is reported before torch 
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,17 @@ def read_series(
     return _with_computed(config, trained_in, checked)
 
 
-def read_parts(config: Config, *, require_target: bool, trained_in: Mapping[str, str] | None = None) -> Parts:
-    """The same, some sites at a time: no more of them are in memory than one part has."""
+def read_parts(
+    config: Config,
+    *,
+    require_target: bool,
+    trained_in: Mapping[str, str] | None = None,
+    finished: Callable[[xr.Dataset], xr.Dataset] = lambda part: part,
+) -> Parts:
+    """The same, some sites at a time: no more of them are in memory than one part has.
+
+    finished: is done to each part when it is used
+    """
     sections = (
         config.data.model_copy(update={"sites": list(part)}) for part in blocks(sites_to_read(config.data))
     )
@@ -85,7 +93,7 @@ def read_parts(config: Config, *, require_target: bool, trained_in: Mapping[str,
         _read_checked(config.model_copy(update={"data": section}), require_target, trained_in)
         for section in sections
     )
-    return Parts(checked, partial(_with_computed, config, trained_in))
+    return Parts(checked, lambda part: finished(_with_computed(config, trained_in, part)))
 
 
 def sites_to_read(data: DataConfig) -> list[str]:

@@ -10,9 +10,10 @@ from torch import nn
 from mclstm.config import Config
 from mclstm.config.same_model import seeds_of
 from mclstm.data.clock import at_times
+from mclstm.data.parts import with_inputs
 from mclstm.data.scaling import Moment
 from mclstm.data.sequences import inside_sequences, sequence_begins
-from mclstm.data.series import covered, names, times
+from mclstm.data.series import names, times
 from mclstm.data.windows import Tensors, span, tensors
 from mclstm.errors import ConfigError
 from mclstm.evaluation.ensemble import simulate_all
@@ -66,28 +67,10 @@ def simulate_parts(
     stores: bool = True,
 ) -> Iterator[xr.Dataset]:
     """The predictions of a period, part after part of a series."""
-    shown = slice(*period)
-    spare = next((one for part in parts if (one := _site_with_inputs(part, shown)) is not None), None)
-    for part in parts:
-        # A part without inputs cannot be simulated alone: what a model gives has no shape then.
-        beside = spare if _site_with_inputs(part, shown) is None else None
-        whole = part if beside is None else _together(beside, part)
-        data = tensors(whole, moments, torch.float32)
-        predictions = simulate_period(config, model, data, whole, period, stores)
-        yield predictions if beside is None else predictions.isel(site=slice(1, None))
-
-
-def _together(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:
-    """Two parts as one."""
-    return xr.concat(
-        [first, second], "site", data_vars="minimal", coords="minimal", compat="override", join="override"
-    )
-
-
-def _site_with_inputs(part: xr.Dataset, steps: slice) -> xr.Dataset | None:
-    """The first site of a part that has inputs at any of these steps."""
-    known = covered(part).to_numpy()[:, steps].any(1)
-    return part.isel(site=[int(known.argmax())]) if known.any() else None
+    for part, before in with_inputs(parts, slice(*period)):
+        data = tensors(part, moments, torch.float32)
+        predictions = simulate_period(config, model, data, part, period, stores)
+        yield predictions.isel(site=slice(before, None))
 
 
 def simulate_rivals(

@@ -1,6 +1,7 @@
 """More sites than memory: what is read in parts is what is read together, bit for bit."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,11 @@ from mclstm.training.checkpoint import load
 from support.many_brooks import LAYOUTS, SITES, brooks, config, written
 
 Done = tuple[Run, Evaluation]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["MCLSTM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="module")

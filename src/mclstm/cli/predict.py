@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mclstm.cli.show import HEADLINE, Json, counted, medians
-from mclstm.errors import DataError
+from mclstm.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
+    from mclstm.deploy.new_data import Source
     from mclstm.deploy.predict import Prediction
 
 __all__ = ["predict"]
@@ -41,7 +43,10 @@ def predict(
     member: Member = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="netCDF file to write [default: in the run's folder; for a packed model, here]"),
+        typer.Option(
+            help="netCDF file to write [default: in the run's folder; for a packed model, here]; "
+            "NAME.zarr is a folder of zarr, written part after part, for many sites"
+        ),
     ] = None,
     state_in: Annotated[Path | None, typer.Option(help="saved state to start from")] = None,
     state_out: Annotated[Path | None, typer.Option(help="where to save the state at the end")] = None,
@@ -51,23 +56,50 @@ def predict(
     """Predict new data, with or without observations, from the start or from a saved state."""
     require_data(data)  # before torch is imported
     from mclstm.deploy.new_data import Dates, Source
-    from mclstm.deploy.predict import predict_unsaved
-    from mclstm.deploy.result_page import page_of_prediction
 
     source = Source(str(data), reader, None if attributes is None else str(attributes), columns)
-    result = predict_unsaved(
-        run, source, state_in, saves=state_out is not None, dates=Dates(start, end), member=member
+    streamed = out is not None and out.suffix == ".zarr"
+    if streamed and csv:
+        raise ConfigError(f"--csv goes with a netCDF file, not with {out}. Leave one of them out.")
+    about, files = (_stream if streamed else _predict)(
+        run, source, out or _home(run, data), state_in, state_out, csv, dates=Dates(start, end), member=member
     )
-    target = out or _home(run, data)
-    files = _write(result, target, state_out, csv)
-    files["page"] = page_of_prediction(
-        target.with_suffix(".html"), run, source, result.predictions, member, from_state=state_in is not None
-    )
-    about = summary(result.predictions, result.members)
     if as_json:
         print(json.dumps(about | {name: str(path) for name, path in files.items()}, allow_nan=False))
         return
     print("\n".join([*_lines(about), *(f"{name} {path}" for name, path in files.items())]))
+
+
+Said = tuple[dict[str, Any], dict[str, Path]]  # what to say of a prediction, and its files by name
+
+
+def _predict(
+    run: Path, source: "Source", out: Path, state_in: Path | None, state_out: Path | None, csv: bool,
+    **options: Any,
+) -> Said:  # fmt: skip
+    """Predict into a netCDF file, with a page beside it."""
+    from mclstm.deploy.predict import predict_unsaved
+    from mclstm.deploy.result_page import page_of_prediction
+
+    result = predict_unsaved(run, source, state_in, saves=state_out is not None, **options)
+    files = _write(result, out, state_out, csv)
+    files["page"] = page_of_prediction(
+        out.with_suffix(".html"), run, source, result.predictions, options["member"],
+        from_state=state_in is not None,
+    )  # fmt: skip
+    return summary(result.predictions, result.members), files
+
+
+def _stream(
+    run: Path, source: "Source", out: Path, state_in: Path | None, state_out: Path | None, csv: bool,
+    **options: Any,
+) -> Said:  # fmt: skip
+    """Predict into a folder of zarr, part after part."""
+    from mclstm.deploy.predict_parts import predict_to_store
+
+    result = predict_to_store(run, source, out, state_in, state_out, **options)
+    files = {"predictions": out} | ({} if state_out is None else {"state": state_out})
+    return summary(result.predictions, result.members, result.scores, result.warmup), files
 
 
 def _home(run: Path, data: Path) -> Path:
@@ -103,14 +135,21 @@ def require_data(path: Path) -> None:
         raise DataError(f"--data {path}: there is no such file or folder. Check the path.")
 
 
-def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
-    """What was predicted: targets and units, members, sites, dates, warm-up, and scores after it."""
+def summary(
+    predictions: "xr.Dataset", members: int, table: "pd.DataFrame | None" = None, warmup: int | None = None
+) -> dict[str, Any]:
+    """What was predicted: targets and units, members, sites, dates, warm-up, and scores after it.
+
+    table, warmup: the scores and the steps that fill the stores, where they are known already
+    """
     from mclstm.data.columns import day
     from mclstm.evaluation.score_tables import after_warmup, headline, score_table
     from mclstm.training.journal import without_nan
 
     time = predictions["time"].to_index()
-    table = score_table(after_warmup(predictions))
+    table = score_table(after_warmup(predictions)) if table is None else table
+    if warmup is None:
+        warmup = int((predictions["warmup"] == 1).sum("time").max())
     flows = [predictions[name] for name in predictions if str(name).startswith("simulated")]
     about = {
         "members": members,
@@ -123,7 +162,7 @@ def summary(predictions: "xr.Dataset", members: int) -> dict[str, Any]:
         "steps": predictions.sizes["time"],
         "first": day(time[0]),
         "last": day(time[-1]),
-        "warmup_steps": int((predictions["warmup"] == 1).sum("time").max()),
+        "warmup_steps": warmup,
         "median": medians(headline(table)) if len(table) else {},
     }
     return dict(without_nan(about))

@@ -1,6 +1,6 @@
 """A series in parts, some sites at a time: each part is read and checked once, then kept on the disk."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -8,11 +8,11 @@ import pandas as pd
 import xarray as xr
 
 from mclstm.data.scratch import Place, Scratch
-from mclstm.data.series import joint_axis, names, times
+from mclstm.data.series import covered, joint_axis, names, times
 from mclstm.data.site_tables import Table
 from mclstm.errors import DataError
 
-__all__ = ["PART", "Parts", "blocks"]
+__all__ = ["PART", "Parts", "blocks", "with_inputs"]
 
 PART = 64  # sites; as many as a simulation runs together
 
@@ -76,6 +76,27 @@ def on_axis(part: xr.Dataset, time: pd.DatetimeIndex) -> xr.Dataset:
     if times(part).equals(time):
         return part
     return part.reindex(time=time, fill_value=dict.fromkeys(names(part, "filled"), False))
+
+
+def _site_with_inputs(part: xr.Dataset, steps: slice) -> xr.Dataset | None:
+    """The first site of a part that has inputs at any of these steps."""
+    known = covered(part).to_numpy()[:, steps].any(1)
+    return part.isel(site=[int(known.argmax())]) if known.any() else None
+
+
+def with_inputs(parts: Sequence[xr.Dataset], steps: slice) -> Iterator[tuple[xr.Dataset, int]]:
+    """Each part, and how many sites of another lead it: one where none of its own has inputs at these steps.
+
+    A part without inputs cannot be simulated alone: what a model gives has no shape then.
+    """
+    spare = next((one for part in parts if (one := _site_with_inputs(part, steps)) is not None), None)
+    for part in parts:
+        if spare is None or _site_with_inputs(part, steps) is not None:
+            yield part, 0
+        else:
+            both = xr.concat([spare, part], "site", data_vars="minimal", coords="minimal", compat="override",
+                             join="override")  # fmt: skip
+            yield both, 1
 
 
 def blocks(sites: Sequence[str], size: int = PART) -> list[Sequence[str]]:

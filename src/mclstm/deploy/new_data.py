@@ -11,6 +11,7 @@ A file of columns (YAML, `--columns`) states other names, units and the form of 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,13 +26,14 @@ from mclstm.data.checks.mass_budget import budget_findings, series_budgets
 from mclstm.data.columns import listed
 from mclstm.data.features import antecedent_names
 from mclstm.data.findings import Finding, raise_or_warn, respell
+from mclstm.data.parts import Parts
 from mclstm.data.read import require_units
 from mclstm.deploy.trained_model import TrainedModel
 from mclstm.errors import ConfigError, DataError, MissingColumnError
 from mclstm.from_config import guided_of
-from mclstm.series_from_config import read_series
+from mclstm.series_from_config import read_parts, read_series
 
-__all__ = ["Dates", "Source", "column_names", "need", "read_new_data", "steps_of"]
+__all__ = ["Dates", "Source", "column_names", "need", "read_new_data", "read_new_parts", "steps_of"]
 
 # Keys of a file of columns besides `columns`: those of the section `data` that describe files.
 FORM = (
@@ -85,42 +87,85 @@ def read_new_data(model: TrainedModel, source: Source, others: Sequence[str] = (
     A column without a stated unit is taken to be in the model's unit. others: columns of the other models of
     an ensemble, which a file of columns may name too.
     """
-    data, names = model.config.data, column_names(model)
-    file = _read_columns_file(source.columns, [*names, *others])
-    theirs = {name: file.columns.get(name, name) for name in names}
-    config = _config(model, source, file, theirs)
-    columns = [*names, *(name for name in data.aux if name not in names)]  # with a computed one
-    units = {theirs.get(name, name): model.units[name] for name in columns if model.units.get(name)}
-    try:
-        with own_options():
-            series = read_series(config, require_target=False, trained_in=units)
-    except MissingColumnError as error:
-        ours = {their: name for name, their in theirs.items()}.get(error.column)
-        if ours is None:
-            raise
-        raise DataError(f"{need(model, ours)}, but {error} Name yours in a file for --columns.") from error
-    renamed = {their: name for name, their in theirs.items() if their != name}
-    renamed |= {f"{their}_filled": f"{name}_filled" for their, name in renamed.items() if name in data.mass}
-    means = (antecedent_names(names, data.antecedent) for names in (renamed, renamed.values()))
-    renamed |= dict(zip(*means, strict=True))
-    series = series.rename({their: name for their, name in renamed.items() if their in series})
-    findings = _unlike_training(model, series, config.data.budget)
-    raise_or_warn([item._replace(remedy=_own_words(respell(item.remedy, "data."))) for item in findings], "")
+    plan = _plan(model, source, others)
+    with _in_own_words(model, plan):
+        series = read_series(plan.config, require_target=False, trained_in=plan.units)
+    series = _renamed(model, plan, series)
+    _judge(model, [series], plan)
     return series
 
 
+def read_new_parts(model: TrainedModel, source: Source, others: Sequence[str] = ()) -> Parts:
+    """The same in parts, all of which are checked before the first is used."""
+    plan = _plan(model, source, others)
+    with _in_own_words(model, plan):
+        parts = read_parts(
+            plan.config, require_target=False, trained_in=plan.units, finished=partial(_renamed, model, plan)
+        )
+    _judge(model, parts, plan)
+    return parts
+
+
+class Plan(NamedTuple):
+    """How new data is read: under which names of the user, and in which units."""
+
+    config: Config
+    names: dict[str, str]  # the model's name -> the user's name
+    units: dict[str, str]  # that the model needs, by the user's name
+
+
+def _plan(model: TrainedModel, source: Source, others: Sequence[str]) -> Plan:
+    data, names = model.config.data, column_names(model)
+    file = _read_columns_file(source.columns, [*names, *others])
+    theirs = {name: file.columns.get(name, name) for name in names}
+    columns = [*names, *(name for name in data.aux if name not in names)]  # with a computed one
+    units = {theirs.get(name, name): model.units[name] for name in columns if model.units.get(name)}
+    return Plan(_config(model, source, file, theirs), theirs, units)
+
+
+@contextmanager
+def _in_own_words(model: TrainedModel, plan: Plan) -> Iterator[None]:
+    """Around code that reads: messages name the user's options, and what the model needs."""
+    try:
+        with own_options():
+            yield
+    except MissingColumnError as error:
+        ours = {their: name for name, their in plan.names.items()}.get(error.column)
+        if ours is None:
+            raise
+        raise DataError(f"{need(model, ours)}, but {error} Name yours in a file for --columns.") from error
+
+
+def _renamed(model: TrainedModel, plan: Plan, series: xr.Dataset) -> xr.Dataset:
+    """The series under the model's names."""
+    data = model.config.data
+    renamed = {their: name for name, their in plan.names.items() if their != name}
+    renamed |= {f"{their}_filled": f"{name}_filled" for their, name in renamed.items() if name in data.mass}
+    means = (antecedent_names(names, data.antecedent) for names in (renamed, renamed.values()))
+    renamed |= dict(zip(*means, strict=True))
+    return series.rename({their: name for their, name in renamed.items() if their in series})
+
+
+def _judge(model: TrainedModel, parts: Sequence[xr.Dataset], plan: Plan) -> None:
+    """Refuse or warn of what differs from the data of training."""
+    findings = _unlike_training(model, parts, plan.config.data.budget)
+    raise_or_warn([item._replace(remedy=_own_words(respell(item.remedy, "data."))) for item in findings], "")
+
+
 def _unlike_training(
-    model: TrainedModel, series: xr.Dataset, budget: Sequence[float] | None
+    model: TrainedModel, parts: Sequence[xr.Dataset], budget: Sequence[float] | None
 ) -> list[Finding]:
     """What differs from the data of training, and the mass budget where there are observations."""
-    findings = departures(series, model.moments, model.ranges)
+    later = (parts[at] for at in range(1, len(parts)))
+    findings = departures(parts[0], model.moments, model.ranges, later)
     if not model.config.balances:
         return findings
     guided = guided_of(model.config)  # what a cell holds has not left
     targets = [name for name in model.config.data.target if name not in guided]
     trained = trained_ratio(model.config.data.mass, targets, model.moments)
-    flows = series.drop_vars(guided, errors="ignore")
-    return findings + budget_findings(series_budgets(flows), budget, trained)
+    flows = (part.drop_vars(guided, errors="ignore") for part in parts)
+    budgets = [item for part in flows for item in series_budgets(part)]
+    return findings + budget_findings(budgets, budget, trained)
 
 
 def _read_columns_file(path: Path | None, names: list[str]) -> ColumnsFile:

@@ -13,7 +13,14 @@ import xarray as xr
 from mclstm.data.manifest import require_step
 from mclstm.data.windows import Tensors, tensors
 from mclstm.deploy.new_data import Dates, Source, column_names, read_new_data, steps_of
-from mclstm.deploy.saved_states import SavedStates, load_states, require_states, save_states, sites_of
+from mclstm.deploy.saved_states import (
+    SavedStates,
+    joined_states,
+    load_states,
+    require_states,
+    save_states,
+    sites_of,
+)
 from mclstm.deploy.site_weights import read_site_weights
 from mclstm.deploy.trained_model import (
     TrainedModel,
@@ -29,7 +36,10 @@ from mclstm.evaluation.simulate_sequences import simulate_sequences
 from mclstm.from_config import clip_negative, rhythm_of, warmup_of
 from mclstm.models.output import State
 
-__all__ = ["Prediction", "Prepared", "predict", "predict_unsaved", "prepare"]
+__all__ = [
+    "Prediction", "Prepared", "SiteStates", "open_models", "predict", "predict_unsaved", "predicted",
+    "prepare", "save_all", "up_to",
+]  # fmt: skip
 
 WARMUP = "warmup"
 
@@ -48,6 +58,14 @@ class Prepared(NamedTuple):
     series: xr.Dataset
     data: Tensors
     first: int
+
+
+class SiteStates(NamedTuple):
+    """The states of some sites after the last step, with their names and the step of the data."""
+
+    states: SavedStates
+    sites: list[str]
+    step: str
 
 
 def predict(
@@ -80,28 +98,58 @@ def predict_unsaved(
     dates: what to predict; data before it fills the stores · member: the seed of the only one to use
     """
     source = data if isinstance(data, Source) else Source(data)
+    models = open_models(path, member, with_states=saves or state_in is not None)
+    names = [name for model in models.values() for name in column_names(model)]
+    prepared = (prepare(model, source, dates, names) for model in models.values())
+    predictions, states = predicted(path, models, prepared, state_in)
+    count = sum(len(model.members) for model in models.values())
+    return Prediction(predictions, partial(save_all, path, models, [states]), count)
+
+
+def open_models(path: Path, member: int | None, *, with_states: bool) -> dict[Path, TrainedModel]:
+    """The models of an ensemble by folder, or the single one with the wanted member alone.
+
+    with_states: whether they begin or end with a saved state; models that cannot are refused
+    """
     models = {folder: open_model(folder) for folder in model_folders(path)}
-    if saves or state_in is not None:
+    if with_states:
         require_states(path, list(models.values()))
     if len(models) == 1:
-        (model,) = models.values()
-        if member is not None:
-            return _predict_one(only_member(model, member, path), ensemble_mean, source, state_in, dates)
-        return _predict_one(model, partial(_mean, path, models), source, state_in, dates)
+        return {
+            folder: model if member is None else only_member(model, member, path)
+            for folder, model in models.items()
+        }
     if member is not None:
         raise ConfigError(f"{path} holds several models, whose members share seeds. Choose one of them.")
     require_one_ensemble(models)
-    names = [name for model in models.values() for name in column_names(model)]
+    return models
+
+
+def predicted(
+    path: Path, models: Mapping[Path, TrainedModel], prepared: Iterator[Prepared], state_in: Path | None
+) -> tuple[xr.Dataset, SiteStates | None]:
+    """The mean of all members on the data prepared for each model, and the states of a single model."""
+    if len(models) == 1:
+        (model,) = models.values()
+        return _predict_one(model, partial(_mean, path, models), next(prepared), state_in)
     warmup = max(map(_warmup, models.values()))
     members = (
         one
-        for model in models.values()
-        for one in _simulate_members(model, prepare(model, source, dates, names), None, {}, warmup, False)
+        for model, data in zip(models.values(), prepared, strict=True)
+        for one in _simulate_members(model, data, None, {}, warmup, False)
     )
-    count = sum(len(model.members) for model in models.values())
-    return Prediction(
-        _mean(path, models, members), lambda _: require_states(path, list(models.values())), count
-    )
+    return _mean(path, models, members), None
+
+
+def save_all(
+    path: Path, models: Mapping[Path, TrainedModel], states: Sequence[SiteStates | None], file: Path
+) -> None:
+    """Write the states of all parts of the data into one file; several models have none in common."""
+    require_states(path, list(models.values()))
+    (model,) = models.values()
+    parts = [part for part in states if part is not None]
+    sites = [name for part in parts for name in part.sites]
+    save_states(file, model, joined_states([part.states for part in parts]), sites, parts[0].step)
 
 
 def _mean(path: Path, models: Mapping[Path, TrainedModel], members: Iterator[xr.Dataset]) -> xr.Dataset:
@@ -119,11 +167,9 @@ def _mean(path: Path, models: Mapping[Path, TrainedModel], members: Iterator[xr.
 def _predict_one(
     model: TrainedModel,
     mean: Callable[[Iterator[xr.Dataset]], xr.Dataset],
-    source: Source,
+    prepared: Prepared,
     state_in: Path | None,
-    dates: Dates,
-) -> Prediction:
-    prepared = prepare(model, source, dates)
+) -> tuple[xr.Dataset, SiteStates]:
     step = model.step or prepared.series.attrs["step"]  # a single row has no step
     sites = sites_of(prepared.series, prepared.data.covered)
     before = None if state_in is None else load_states(state_in, model, sites, step)
@@ -135,8 +181,7 @@ def _predict_one(
     last = [date if site.last is None else site.last for site, date in zip(sites, last, strict=True)]
     filled = _filled(prepared.data, before)
     states = SavedStates(after, last, [None if np.isnan(count) else int(count) for count in filled[:, -1]])
-    save = partial(save_states, model=model, states=states, sites=[site.name for site in sites], step=step)
-    return Prediction(predictions, save, len(model.members))
+    return predictions, SiteStates(states, [site.name for site in sites], step)
 
 
 def prepare(
@@ -148,9 +193,13 @@ def prepare(
     """New data for a model; names: columns of the other models of the ensemble."""
     series = read_new_data(model, source, names)
     require_step(series, model.step, source.path)
-    first, after = steps_of(series, dates, source.path)
-    series = series.isel(time=slice(after))
-    return Prepared(series, tensors(series, model.moments, torch.float32), first)
+    return up_to(model, series, steps_of(series, dates, source.path))
+
+
+def up_to(model: TrainedModel, series: xr.Dataset, steps: tuple[int, int]) -> Prepared:
+    """A series up to the last step to predict; steps: the first one and the one after the last."""
+    series = series.isel(time=slice(steps[1]))
+    return Prepared(series, tensors(series, model.moments, torch.float32), steps[0])
 
 
 def _warmup(model: TrainedModel) -> int:

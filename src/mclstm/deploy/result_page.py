@@ -8,7 +8,6 @@ import xarray as xr
 
 from mclstm.config import Config, dump_config
 from mclstm.config.same_model import conserving, seeds_of
-from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.page_ages import Ages, Traceable, ages_of, ages_of_runs, opened
 from mclstm.deploy.trained_model import model_folders, only_member, open_model
@@ -16,6 +15,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.comparison import pairwise_tests
 from mclstm.evaluation.ensemble import model_scores
 from mclstm.evaluation.outlets import scored_targets
+from mclstm.evaluation.prediction_store import open_predictions
 from mclstm.evaluation.score_tables import after_warmup, headline, score_table
 from mclstm.evaluation_files import Evaluation
 from mclstm.explain.cell_reading import Storages
@@ -88,9 +88,7 @@ def page_of_comparison(
 
 def _of_group(item: Group, split: str, data: Path | None, most: int, storages: Storages) -> PageModel:
     paths = [run.path / "evaluation" / split / "predictions.nc" for run in item.runs]
-    for path in paths:
-        require_safe(path)
-    ledgers = [xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) for path in paths]
+    ledgers = [open_predictions(path) for path in paths]
     ages = ages_of_runs(item.runs, data, ledgers[0], most, storages)
     about = _about(RunFolder(item.runs[0].path))
     return PageModel(item.name, ledgers, _scores(item.flows), item.balance, *about, *ages)

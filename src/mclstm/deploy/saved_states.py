@@ -18,7 +18,10 @@ from mclstm.models.output import Output, State
 from mclstm.series_from_config import inputs
 from mclstm.training import checkpoint
 
-__all__ = ["SavedStates", "Site", "empty_states", "load_states", "require_states", "save_states", "sites_of"]
+__all__ = [
+    "SavedStates", "Site", "empty_states", "joined_states", "load_states", "require_states", "save_states",
+    "sites_of", "without_first",
+]  # fmt: skip
 
 
 class Site(NamedTuple):
@@ -35,6 +38,26 @@ class SavedStates(NamedTuple):
     states: dict[str, State]  # by member; each (sites, ...)
     dates: list[pd.Timestamp | None]
     steps: list[int | None]  # that filled the stores of each site; None where an older file does not say
+
+
+def joined_states(parts: Sequence[SavedStates]) -> SavedStates:
+    """The states of the sites of all parts."""
+    first = parts[0].states
+    states = {
+        member: {name: torch.cat([part.states[member][name] for part in parts]) for name in state}
+        for member, state in first.items()
+    }
+    dates = [date for part in parts for date in part.dates]
+    return SavedStates(states, dates, [steps for part in parts for steps in part.steps])
+
+
+def without_first(states: SavedStates, count: int) -> SavedStates:
+    """The states of all but the first sites."""
+    rest = {
+        member: {name: value[count:] for name, value in state.items()}
+        for member, state in states.states.items()
+    }
+    return SavedStates(rest, states.dates[count:], states.steps[count:])
 
 
 def sites_of(series: xr.Dataset, covered: NDArray[np.bool_]) -> list[Site]:

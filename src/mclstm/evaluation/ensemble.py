@@ -13,6 +13,7 @@ from mclstm.errors import DataError
 from mclstm.evaluation.comparison import COMPARED, ERRORS, ModelScores
 from mclstm.evaluation.outlets import targets, variable
 from mclstm.evaluation.prediction_dataset import read_flows
+from mclstm.evaluation.prediction_store import open_predictions
 from mclstm.evaluation.score_tables import score_table, target_scores
 from mclstm.models.members import Members
 
@@ -48,7 +49,7 @@ def read_members(runs: Sequence[Path], split: str = "test", *, each: bool = Fals
 
 def _by_member(path: Path, mean: xr.Dataset) -> list[xr.Dataset]:
     """The flows of the members whose mean was read from a path, or the mean where there is one model."""
-    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+    with open_predictions(path) as file:
         names = [str(name) for name in file.data_vars if str(name).startswith(BY_MEMBER)]
         flows = {name.replace(BY_MEMBER, "simulated", 1): file[name].to_numpy() for name in names}
     count = len(next(iter(flows.values()))) if flows else 0

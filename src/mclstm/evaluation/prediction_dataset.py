@@ -10,11 +10,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mclstm.data.readers.hdf5_safety import require_safe
 from mclstm.data.series import names
 from mclstm.data.units import amount_unit, parse
 from mclstm.errors import DataError
 from mclstm.evaluation.outlets import targets, variable
+from mclstm.evaluation.prediction_store import open_predictions
 from mclstm.models.output import Output
 from mclstm.nn.heads import MCFCHead, SumHead
 
@@ -237,10 +237,7 @@ def read_flows(path: Path) -> xr.Dataset:
 
     The stores stay unread.
     """
-    if not path.is_file():
-        raise DataError(f"{path} does not exist. Make it with: mclstm evaluate {path.parents[2]}")
-    require_safe(path)
-    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+    with open_predictions(path) as file:
         simulated, observed = (
             [variable(w, t) for t in targets(file) or [""]] for w in ("simulated", "observed")
         )
@@ -258,8 +255,7 @@ def read_flows(path: Path) -> xr.Dataset:
 
 def read_outlet(path: Path, name: str, site: str) -> pd.Series | None:
     """The outflow of one site through a named outlet by day, from predictions.nc; None without the outlet."""
-    require_safe(path)
-    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as file:
+    with open_predictions(path) as file:
         at = [str(known) for known in file["site"].to_numpy()].index(site)
         if name in file.data_vars:
             return file[name].isel(site=at).to_series()

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from mclstm.data.readers.hdf5_safety import require_safe
+from mclstm.errors import DataError
 from mclstm.training.atomic import new_folder, storage_errors
 
-__all__ = ["open_store", "prediction_store", "remove_store"]
+__all__ = ["has_predictions", "open_predictions", "open_store", "prediction_store", "remove_store"]
 
 FORMAT = 2  # of zarr, which every reader knows; format 3 has no stable form of text yet
 
@@ -41,6 +43,21 @@ def open_store(path: Path) -> xr.Dataset:
     """The predictions with their values still on the disk."""
     store: xr.Dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False)
     return store
+
+
+def open_predictions(path: Path) -> xr.Dataset:
+    """The predictions.nc of an evaluation, or the folder of zarr in its place; values stay on the disk."""
+    if path.is_file():
+        require_safe(path)
+        return xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False)
+    if not has_predictions(path):
+        raise DataError(f"{path} does not exist. Make it with: mclstm evaluate {path.parents[2]}")
+    return open_store(path.with_suffix(".zarr"))
+
+
+def has_predictions(path: Path) -> bool:
+    """Whether there are any."""
+    return path.is_file() or path.with_suffix(".zarr").is_dir()
 
 
 def remove_store(path: Path) -> None:

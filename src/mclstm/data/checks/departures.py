@@ -1,8 +1,8 @@
 """New data beside the data of training: swapped columns, other units, attributes that training never saw."""
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
-from math import log
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, combinations
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -34,15 +34,20 @@ class Sample(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count
 
 
-def departures(series: xr.Dataset, moments: Mapping[str, Moment], ranges: Ranges) -> list[Finding]:
-    """Findings, at most one for each column: what differs from training, and what it probably is."""
-    samples = {}
-    for name in [*names(series, "mass"), *names(series, "aux")]:
-        values = series[name].to_numpy()
-        known = values[np.isfinite(values)]
-        if name in moments and known.size:
-            extremes = float(known.min()), float(known.max())
-            samples[name] = Sample(float(known.mean()), float(known.std()), *extremes, known.size)
+def departures(
+    series: xr.Dataset, moments: Mapping[str, Moment], ranges: Ranges, others: Iterable[xr.Dataset] = ()
+) -> list[Finding]:
+    """Findings, at most one for each column: what differs from training, and what it probably is.
+
+    others: further sites of the same columns
+    """
+    samples: dict[str, Sample] = {}
+    attributes = []
+    for part in chain([series], others):
+        attributes.append(part[names(part, "static")])
+        for name, sample in _samples(part).items():
+            if name in moments:
+                samples[name] = _pooled(samples[name], sample) if name in samples else sample
     pairs = list(_swapped(samples, moments))
     findings = [_exchange(series, *pair) for pair in pairs]
     swapped = {name for pair in pairs for name in pair}
@@ -53,7 +58,32 @@ def departures(series: xr.Dataset, moments: Mapping[str, Moment], ranges: Ranges
             remedy = f"Correct the values, or declare their unit with --unit {name}=UNIT"
             place = _source(series, name), "", name
             findings.append(Finding(WARNING, "departure", f"{what}: {cause}", remedy, *place))
-    return findings + list(_attributes(series, ranges))
+    return findings + list(_attributes(xr.concat(attributes, "site", data_vars="all"), ranges))
+
+
+def _samples(part: xr.Dataset) -> dict[str, Sample]:
+    samples = {}
+    for name in [*names(part, "mass"), *names(part, "aux")]:
+        values = part[name].to_numpy()
+        known = values[np.isfinite(values)]
+        if known.size:
+            extremes = float(known.min()), float(known.max())
+            samples[name] = Sample(float(known.mean()), float(known.std()), *extremes, known.size)
+    return samples
+
+
+def _pooled(first: Sample, second: Sample) -> Sample:
+    """What the values of both together are like.
+
+    >>> _pooled(Sample(1.0, 0.0, 1.0, 1.0, 1), Sample(3.0, 0.0, 3.0, 3.0, 1))
+    Sample(mean=2.0, std=1.0, low=1.0, high=3.0, count=2)
+    """
+    count = first.count + second.count
+    share = second.count / count
+    mean = first.mean + share * (second.mean - first.mean)
+    within = (1 - share) * first.std**2 + share * second.std**2
+    spread = sqrt(within + share * (1 - share) * (second.mean - first.mean) ** 2)
+    return Sample(mean, spread, min(first.low, second.low), max(first.high, second.high), count)
 
 
 def trained_ratio(mass: list[str], target: list[str], moments: Mapping[str, Moment]) -> float | None:

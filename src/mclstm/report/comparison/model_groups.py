@@ -18,6 +18,7 @@ from mclstm.evaluation.comparison import ModelScores
 from mclstm.evaluation.ensemble import ensemble_mean, model_scores, read_members, require_alike
 from mclstm.evaluation.ensemble_weights import site_weights_of_members
 from mclstm.evaluation.outlets import targets, variable
+from mclstm.evaluation.prediction_store import has_predictions
 from mclstm.evaluation.rival_scores import read_rivals
 from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import mean_balance, water_balance
@@ -40,7 +41,7 @@ class Group(NamedTuple):
 
 def evaluated(runs: Sequence[Run], split: str) -> tuple[list[Run], list[str]]:
     """The runs that were scored on a period, and a sentence on each other run: it may be in training."""
-    there = {run.path: (run.path / "evaluation" / split / "predictions.nc").is_file() for run in runs}
+    there = {run.path: has_predictions(run.path / "evaluation" / split / "predictions.nc") for run in runs}
     if not any(there.values()):
         raise CheckpointError(
             f"{runs[0].path} has not been evaluated on {split}. "
