@@ -143,9 +143,9 @@ def day_figure(days: Days, forecasts: Mapping[str, Mapping[str, Any]], title: st
                 axis.plot(times, np.array(forecast["forecast"])[:, at], color=colour, linestyle="--")
             axis.set(title=model)
             date_axis(axis)
-        figure.supylabel("leave per step: counted, and forecast (dashed)")
         axes[0].legend(loc="upper left")
-        figure.suptitle(f"{title}: {times[0]:%Y-%m-%d}", x=0.01, ha="left")
+        what = "what leaves per step, counted and forecast (dashed)"
+        figure.suptitle(f"{title}, {times[0]:%Y-%m-%d}: {what}", x=0.01, ha="left")
     return figure
 
 
