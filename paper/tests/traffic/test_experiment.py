@@ -9,15 +9,17 @@ import torch
 
 from mclstm.cli.main import main
 from mclstm.jobs.job import Job
+from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.results import row
+from mclstm_paper.seeds.member_ensemble import Ensemble
 from mclstm_paper.traffic import floors
 from mclstm_paper.traffic.days import City
 from mclstm_paper.traffic.experiment import EXPERIMENT, LIMIT, claims, finished_days, jobs, score_rows
 from mclstm_paper.traffic.floors import FLOORS, predictions, record_of
-from mclstm_paper.traffic.models import NETWORKS
+from mclstm_paper.traffic.models import NETWORKS, Setting
 from mclstm_paper.traffic.task import FlowTask
-from mclstm_paper.traffic.training import FORECAST, GRID_SEED
+from mclstm_paper.traffic.training import FORECAST, GRID_SEED, learn
 
 RUN = ("dense", "sparse-overall")
 RESULTS = Path(__file__).parents[3] / "results"
@@ -113,6 +115,27 @@ def test_the_paper_profile_stays_in_its_limit_and_the_papers_larger_sizes_would_
     models = ("mclstm",)
     larger = jobs(Plan(Options(profile="paper", models=models, settings=("dense",), cells=100)))
     assert sum(core_seconds(job, seconds) for job in larger) > LIMIT
+
+
+def test_the_papers_networks_are_tested_with_their_last_weights_and_ours_with_their_best(
+    smallville: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = Ensemble.use_best
+    used: list[str] = []
+
+    def noted(members: Ensemble) -> None:
+        used.append(model)
+        best(members)
+
+    monkeypatch.setattr(Ensemble, "use_best", noted)
+    for model in ("mclstm", "mclstm-timeless"):
+        setting = [*Setting(2, 0.1, start=0.0, learned=False)]
+        learn(
+            tmp_path / model, JobMonitor(tmp_path, lambda: None), 1, model=model, operation="one",
+            reading="sparse-step", protocol="stated", seeds=[0], grid=[setting], grid_updates=1,
+            reader="auto", data=str(smallville),
+        )  # fmt: skip
+    assert used == ["mclstm-timeless"]
 
 
 def test_choices_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

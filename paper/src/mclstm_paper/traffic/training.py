@@ -93,12 +93,7 @@ def choose(
     forecaster: Forecaster,
     settings: Sequence[Setting],
 ) -> list[Trial]:
-    """The validation error of every setting, with a seed that is no run's; finished ones are read again.
-
-    A single setting needs no trial.
-    """
-    if len(settings) == 1:
-        return [Trial(settings[0], [])]
+    """The validation error of every setting, with a seed that is no run's; finished ones are read again."""
     trials = []
     for setting in settings:
         place = folder / "grid" / setting.label()
