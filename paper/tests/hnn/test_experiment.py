@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiment_commands import run
+from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper.hnn.experiment import EXPERIMENT, no_winner
-from mclstm_paper.hnn.task import SETTINGS
+from mclstm_paper.hnn.mass_training import learn_series, series_recipe
+from mclstm_paper.hnn.other_draws import leaked_draw, worst_series
+from mclstm_paper.hnn.task import SETTINGS, some_observed
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.pendulum.error_rows import set_rows
 
@@ -40,3 +44,18 @@ def test_the_papers_test_of_its_own_wins() -> None:
     assert claim["test"] == "binomial test, mclstm better on 11 of 24"
     assert round(claim["p"], 2) == 0.84
     assert claim["holds"]
+
+
+def test_the_first_other_draw_is_that_of_the_record(tmp_path: Path) -> None:
+    first, second = (leaked_draw(tmp_path, draw, updates=2) for draw in (0, 1))
+    assert [first["draw"], first["unfinished"], first["finished"]] == [0, 24, None]
+    assert first["mean"] != second["mean"]
+    recipe, numbers = series_recipe("mclstm", "published"), list(range(24))
+    series, monitor = some_observed(numbers), JobMonitor(tmp_path, lambda: None)
+    recorded = learn_series(tmp_path, monitor, 2, recipe, series, numbers)
+    assert first["mean"] == pytest.approx(np.mean(recorded["mse"]))
+
+
+def test_the_worst_series_begins_elsewhere_or_has_other_noise(tmp_path: Path) -> None:
+    errors = [worst_series(tmp_path, *others, updates=1)["mse"] for others in ((0, 0), (0, 1), (1, 0))]
+    assert len(set(errors)) == 3

@@ -120,6 +120,16 @@ def test_some_of_the_pendulums_do_not_decide_whether_a_target_is_reached(
     assert [cell.strip() for cell in line.split("|")[4:-1]] == [str(sets), "5e-05", "1e-06", reached]
 
 
+def test_the_cost_of_the_pendulum_is_the_sum_of_its_jobs(tmp_path: Path) -> None:
+    put(tmp_path, "pendulum/stated.json", [])
+    path = tmp_path / "results/pendulum/stated.json"
+    jobs = {"lstm/sets-0-4": 3600.0, "lstm/sets-5-9": 7200.0, "mclstm/sets-0-59": 60.0}
+    made = {"jobs": {name: {"cpu_seconds": seconds} for name, seconds in jobs.items()}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"made": made}))
+    *_, line = every_block()["pendulum-cost"](tmp_path).splitlines()
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["stated", "180.0", "1.0", "3.02", "2", "no"]
+
+
 def test_the_page_of_flows_names_the_readings_that_a_model_lacks(tmp_path: Path) -> None:
     about = {"runs": 1, "trained": 1, "choice": {}, "trials": [], "scorings": 1}
     put(tmp_path, "traffic/stated.json", [row("flights-sparse-step", "mclstm", "rmse", [1.0]) | about])

@@ -11,6 +11,7 @@ from scipy import stats
 
 from mclstm.evaluation.comparison import wilcoxon_test
 from mclstm_paper.bench.ratios import find, ratio
+from mclstm_paper.hnn.other_draws import WORST
 from mclstm_paper.hnn.task import SETTINGS as SERIES
 from mclstm_paper.pendulum.inputs import FREQUENCIES
 from mclstm_paper.pendulum.motion import DT, POINTS
@@ -180,9 +181,12 @@ def test_half_of_the_total_is_better_on_most_pendulums() -> None:
         pairs = list(zip(model["values"], floor["values"], strict=True))
         assert sum(ours > theirs for ours, theirs in pairs) > len(pairs) / 2
         clock = row(f"pendulum/{protocol}.json", "mclstm-clock", "all", "mse")
-        assert clock["value"] < 0.01 * floor["value"]  # "orders of magnitude"
-    assert "Half of the true total for each energy, without any phase, is better on most sets" in page(
-        "pendulum"
+        invariant = row(f"pendulum/{protocol}.json", "mclstm-invariant", "all", "mse")
+        assert max(clock["value"], invariant["value"]) < 0.1 * floor["value"]
+    text = page("pendulum")
+    assert "Half of the true total for each energy, without any phase, is better on most sets" in text
+    assert (
+        "Both means are more than an order of magnitude below every floor that does not know the form" in text
     )
 
 
@@ -196,7 +200,30 @@ def test_how_many_series_without_friction_are_not_learned_to_their_end() -> None
         for protocol, model in (("published", "mclstm"), ("stated", "mclstm"), ("stated", "half-total"))
     )
     assert leak < floor < without
+    draws = json.loads((ROOT / "results/hnn/draws.json").read_text())["mclstm with the leak"]
+    assert draws[0]["mean"] == pytest.approx(leak, rel=0.01)
+    assert draws[0]["unfinished"] == row(file, "mclstm", "all", "mse")["unfinished"]
+    assert max(draw["finished"] for draw in draws) < 6e-4 / 2 < 6e-4 < max(draw["mean"] for draw in draws)
+    assert sum(draw["mean"] <= 6e-4 for draw in draws) == 1
+    assert "One of the five draws is below the target of 6e-4" in text
+    assert f"The other {len(SERIES) - draws[0]['unfinished']} are far below the target" in text
     assert "with the nine sine curves in its place it is worse than half of the total" in text
+
+
+def test_what_another_start_makes_of_the_worst_series() -> None:
+    text, errors = page("hamiltonian"), row("hnn/stated.json", "hnn", "all", "mse")["values"]
+    content = json.loads((ROOT / "results/hnn/draws.json").read_text())
+    (again,) = (one["mse"] for one in content["hnn on its worst series"])
+    assert errors.index(max(errors)) == WORST
+    others = (sum(errors) - max(errors)) / (len(errors) - 1)
+    assert plain(f"gives {max(errors):.2g}; the mean of the other {len(errors) - 1} is {others:.1e}") in text
+    mean = (sum(errors) - max(errors) + again) / len(errors)
+    assert plain(f"has an error of {again:.1e}, with which the mean would be {mean:.1e}") in text
+
+
+def plain(text: str) -> str:
+    """Small numbers as people write them: 3.3e-5."""
+    return text.replace("e-0", "e-")
 
 
 def test_who_wins_on_flights() -> None:
@@ -221,7 +248,13 @@ def test_who_wins_on_flights() -> None:
     assert all(1.005 < dense[model] / dense[first] < 1.02 for model in networks)  # "about a percent"
     text = page("traffic")
     assert "the regressions have the lowest RMSE, the one without a clock first" in text
-    assert "Our aim of 0.6 of LSTM's RMSE is missed" in text
+    shares, best = [], []
+    for reading in ("sparse-step", "sparse-overall"):
+        values = scores(reading, "rmse")
+        shares.append(f"{values['mclstm-timeless'] / values['lstm']:.2f}")
+        best.append(f"{dense[first] / values['lstm']:.2f}")
+    assert "Our aim of 0.6 of LSTM's RMSE is missed**: it is {} and {} of it".format(*shares) in text
+    assert "with every step observed leaves {} and {} of these LSTMs' RMSE".format(*best) in text
 
 
 def test_how_much_the_flights_were_trained_and_may_cost() -> None:

@@ -10,7 +10,7 @@ from mclstm_paper.experiment import Block, Headline, Line, two_digits
 from mclstm_paper.number_format import known, updates
 from mclstm_paper.pages.sections import missing, read
 from mclstm_paper.pendulum.error_rows import PARTS
-from mclstm_paper.pendulum.printed import DEVIATION, PRINTED, TARGETS, Target
+from mclstm_paper.pendulum.printed import CORE_HOURS, DEVIATION, PRINTED, TARGETS, Target
 from mclstm_paper.pendulum.task import SETTINGS
 from mclstm_paper.protocols import PROTOCOLS
 from mclstm_paper.results import Row
@@ -118,6 +118,25 @@ def figure_links(root: Path, name: str, figures: Sequence[str]) -> str:
     return "\n\n".join(links) or missing(name, "stated")
 
 
+def cost_table(root: Path) -> str:
+    """Minutes of one core that each model of all sets took, and whether the whole stayed in its limit."""
+    lines = []
+    for protocol in PROTOCOLS:
+        content = read(root, f"{NAME}/{protocol}.json")
+        jobs = content["made"].get("jobs", {}) if content else {}
+        minutes: dict[str, float] = {}
+        for name, cost in jobs.items():
+            model = name.split("/")[0]
+            minutes[model] = minutes.get(model, 0.0) + cost["cpu_seconds"] / 60
+        if minutes:
+            each = {f"{model} (min)": f"{spent:.1f}" for model, spent in minutes.items()}
+            hours = sum(minutes.values()) / 60
+            reached = "yes" if hours <= CORE_HOURS else "no"
+            whole = {"all (h)": f"{hours:.2f}", "target (h)": f"{CORE_HOURS}", "reached": reached}
+            lines.append({"protocol": protocol} | each | whole)
+    return markdown(pd.DataFrame(lines)) if lines else missing(NAME, "stated")
+
+
 def trials_table(root: Path) -> str:
     """The recipes that were tried on other data sets, in their order."""
     content = read(root, f"{NAME}/trials.json")
@@ -135,6 +154,7 @@ def trials_table(root: Path) -> str:
 BLOCKS: dict[str, Block] = {
     "pendulum-paper": lambda root: paper_table(),
     "pendulum-targets": lambda root: targets_table(root, NAME, TARGETS, len(SETTINGS)),
+    "pendulum-cost": cost_table,
     "pendulum-figures": lambda root: figure_links(root, NAME, FIGURES),
     "pendulum-trials": trials_table,
 }

@@ -30,6 +30,7 @@ __all__ = [
     "build",
     "clock_of",
     "our_grid",
+    "our_variant",
     "papers_grid",
 ]
 
@@ -93,6 +94,15 @@ def our_grid(model: str, hidden: tuple[int, ...] = (16, 32)) -> list[Setting]:
     if kind == "lstm":
         return [Setting(size, rate, OUR_FORGET_BIAS) for size, rate in pairs]
     return [Setting(size, rate, start=0.0, learned=True) for size, rate in pairs]
+
+
+def our_variant(setting: str) -> str:
+    """Our MC-LSTM for a setting: harmonics where every hour is observed, no clock where few are.
+
+    >>> our_variant("flights-dense"), our_variant("flights-sparse-step")
+    ('mclstm-harmonics', 'mclstm-timeless')
+    """
+    return "mclstm-timeless" if "-sparse-" in setting else "mclstm-harmonics"
 
 
 class Scales(NamedTuple):

@@ -1,8 +1,8 @@
-"""The paper's numbers of the traffic forecast, as printed there."""
+"""The paper's numbers of the traffic forecast, as printed there, and what we set out to reach."""
 
 from typing import NamedTuple
 
-__all__ = ["CHOSEN", "PRINTED", "Printed"]
+__all__ = ["CHOSEN", "PRINTED", "REACHED", "Printed"]
 
 
 class Printed(NamedTuple):
@@ -26,6 +26,8 @@ PRINTED: dict[str, dict[str, Printed]] = {
         "lstm": Printed((45.6, 0.8), (31.7, 0.5)),
     },
 }
+
+REACHED = 0.6  # of the LSTM's RMSE: our aim where little is observed
 
 # The settings that the paper's grid search chose.
 CHOSEN: dict[str, dict[str, dict[str, float]]] = {
