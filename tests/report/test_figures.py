@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from mclstm.errors import DataError, StorageError
+from mclstm.evaluation.ensemble import without_cells
 from mclstm.report import run_figures as figures
 from mclstm.report.cells import cell_states
 from mclstm.report.flow_figures import flow_duration, scatter
@@ -254,6 +255,15 @@ def test_dates_of_another_century() -> None:
 def legends(predictions: xr.Dataset) -> list[str]:
     shown = [axis.get_legend() for axis in hydrograph(predictions, "A").axes]
     return [text.get_text() for legend in shown if legend is not None for text in legend.get_texts()]
+
+
+def test_the_total_of_several_members_is_no_cell() -> None:
+    assert "all cells" in legends(without_cells(made()))
+    shown = legends(made(cells=9))
+    assert [label.split(",")[0] for label in shown if "cell" in label or "others" in label][
+        -1
+    ] == "cell 0 (losses)"
+    assert not {"all cells"} & set(shown)
 
 
 def test_losses_are_called_as_the_predictions_say_and_shown_only_where_there_are_some() -> None:

@@ -4,9 +4,10 @@ import argparse
 import time
 from pathlib import Path
 
-import xarray as xr
-
-from mclstm.demo import MODELS, SCORES, compare, tables
+from mclstm.data.fulda import fulda
+from mclstm.demo import MODELS, SCORES, compare, demo_config, tables
+from mclstm.deploy.new_data import Dates, Source
+from mclstm.deploy.predict import predict_unsaved
 from mclstm.report.hydrograph import hydrograph
 from mclstm.report.style import render
 from mclstm.training.atomic import write_bytes_atomic
@@ -18,12 +19,14 @@ __all__ = ["drawn", "record"]
 def record(root: Path, seeds: int, target: Path, picture: Path | None = None) -> None:
     """Run the demo once per seed below `root` and write every score to the result file `target`.
 
-    picture: where to draw the hydrograph of the last seed's MC-LSTM
+    picture: where to draw the hydrograph of the first seed's MC-LSTM
     """
     started = time.monotonic()
     scores: dict[str, list[dict[str, float]]] = {model: [] for model in MODELS}
     for seed in range(seeds):
         results = compare(root, seed, quiet=True)
+        if picture is not None and seed == 0:
+            write_bytes_atomic(picture, drawn(results["mclstm"][0]))
         for model, column in tables(results)[0].items():
             scores[str(model)].append({str(name): float(value) for name, value in column.items()})
             print(f"seed {seed}, {model}: {scores[str(model)][-1]}", flush=True)
@@ -33,13 +36,14 @@ def record(root: Path, seeds: int, target: Path, picture: Path | None = None) ->
         for metric in SCORES
     ]
     save_results(target, "demo", "quick", rows, time.monotonic() - started)
-    if picture is not None:
-        write_bytes_atomic(picture, drawn(results["mclstm"][1].predictions))
 
 
-def drawn(predictions: xr.Dataset) -> bytes:
-    """The README's picture: the hydrograph of the whole test period, as PNG."""
-    return render(hydrograph(predictions, str(predictions["site"].to_numpy()[0])), "png")
+def drawn(run: Path) -> bytes:
+    """The README's picture: the whole test period of one member, for only a member has cells; as PNG."""
+    config = demo_config("mclstm")
+    dates = Dates(*(config.periods.pair("test") or ()))
+    alone = predict_unsaved(run, Source(str(fulda())), dates=dates, member=config.training.seed)
+    return render(hydrograph(alone.predictions, "fulda"), "png")
 
 
 def main() -> None:

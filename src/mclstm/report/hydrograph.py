@@ -87,7 +87,9 @@ def draw_storage(axis: Axes, series: SiteSeries) -> None:
         rasterized=len(layers) * series.days.size > CROWDED,
     )  # fmt: skip
     axis.set_ylabel(axis_label("storage", series.amount_unit))
-    legend_above(axis, columns=len(layers))
+    legend_above(
+        axis, columns=len(layers) if len(layers) <= LAYERS else 4
+    )  # two rows, not wider than the axis
 
 
 def storage_layers(stores: Stores) -> list[tuple[str, str, Floats]]:
