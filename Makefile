@@ -40,7 +40,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-side-by-side record-runtime record-operation docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-side-by-side record-runtime record-operation record-skill docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -73,6 +73,12 @@ record-examples: env
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env
 	$(VENV)/bin/mclstm bench --out results/runtime/stated.json
+
+# All long trainings that are left, for so many minutes; commit results/ and weights/ after it. LEFT=--list only lists.
+MINUTES ?= 120
+record-skill: env
+	$(PYTHON) -m mclstm_paper.record_queue.session --data "$(CAMELS_US)" --basins "$(BASINS)" --snow "$(SNOW)" \
+		--mnist "$(MNIST)" --minutes $(MINUTES) $(LEFT)
 
 # Steps per second of Stepper, BMI and exported files, and the balance of a million BMI steps (results/operation).
 record-operation: env

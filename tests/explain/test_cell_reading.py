@@ -88,7 +88,9 @@ def test_noise_supports_no_word() -> None:
     noise = {name: source.normal(size=DAYS) for name in "abcdefgh"}
     about = {"cell": 0, "losses": "", "share of storage": 0.5, "turnover (days)": 3.0}
     about |= steering(source.random(DAYS), noise) | season(source.random(DAYS), TIME)
-    assert cell_sentence(pd.Series(about)) == "Cell 0 holds 50 % of the stored mass for 3 d before it moves on."
+    assert (
+        cell_sentence(pd.Series(about)) == "Cell 0 holds 50 % of the stored mass for 3 d before it moves on."
+    )
     empty = cell_sentence(pd.Series(about | {"losses": "evaporation", "share of storage": 0.0}))
     assert empty == "Cell 0 (evaporation) is nearly always empty."
 

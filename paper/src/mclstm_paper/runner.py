@@ -20,7 +20,7 @@ from mclstm_paper.registry import experiment
 from mclstm_paper.result_files import TRIVIAL, Content, read_files, require_no_loss, result_file, write
 from mclstm_paper.results import Row, covers, extents, read_results
 
-__all__ = ["Outcome", "run"]
+__all__ = ["Outcome", "Planned", "planned", "run", "save_so_far"]
 
 
 class Outcome(NamedTuple):
@@ -30,6 +30,31 @@ class Outcome(NamedTuple):
     table: str
     results: dict[Path, Content]
     figures: list[Path]
+
+
+class Planned(NamedTuple):
+    """What a command is about to do."""
+
+    task: Experiment
+    plan: Plan
+    place: Path  # the folder of its result files
+    old: Mapping[Path, Content]  # what they hold
+    jobs: list[Job]  # all but those whose results they hold
+    elsewhere: dict[str, Result]  # these results, by the name of the job
+
+
+def planned(name: str, options: Options, out: Path, results_dir: Path | None) -> Planned:
+    """The jobs of a command, and what result files hold of them; refuses to leave less in a file."""
+    task = experiment(name)
+    folder = out / name / f"{options.profile}-{options.protocol}"
+    place = folder if results_dir is None else (results_dir / result_file(task, options.protocol)).parent
+    refuse_unused_options(task, options)
+    old = read_files(place, task, options)
+    plan = Plan(options, folder / "jobs", seed_borders(old) if options.add else frozenset())
+    jobs = task.jobs(plan)
+    require_no_loss(old, options, jobs)
+    elsewhere = finished_elsewhere(task, plan, jobs, old)
+    return Planned(task, plan, place, old, [job for job in jobs if job.name not in elsewhere], elsewhere)
 
 
 def run(
@@ -46,17 +71,8 @@ def run(
     out: jobs lie in `<out>/<name>/<profile>-<protocol>/`. results_dir: folder of the result files, by default
     the same one. Rows of models that were not asked for stay in the result files as they are.
     """
-    task, clock = experiment(name), Clock()
-    folder = out / name / f"{options.profile}-{options.protocol}"
-    place = folder if results_dir is None else (results_dir / result_file(task, options.protocol)).parent
-    refuse_unused_options(task, options)
-    old = read_files(place, task, options)
-    plan = Plan(options, folder / "jobs", seed_borders(old) if options.add else frozenset())
-    jobs = task.jobs(plan)
-    require_no_loss(old, options, jobs)
-
-    elsewhere = finished_elsewhere(task, plan, jobs, old)
-    here = [job for job in jobs if job.name not in elsewhere]
+    clock = Clock()
+    task, plan, place, old, here, elsewhere = planned(name, options, out, results_dir)
     trivial = task.trivial(options)
 
     def after() -> None:
@@ -69,9 +85,19 @@ def run(
     files = write(task, plan, rows, place, clock.lap())
     every_row = [row for content in files.values() for row in content["rows"]]
     same_profile = all(content.get("profile") == options.profile for content in old.values())
+    folder = plan.jobs_dir.parent
     figures_dir = results_dir / name if results_dir else folder
     figures = draw(task, plan, results, every_row, place, figures_dir, keep=same_profile)
     return Outcome(folder, tables(task, folder, files, not_written(rows, every_row)), files, figures)
+
+
+def save_so_far(whole: Planned) -> None:
+    """Write the rows of the jobs that are finished, and run none."""
+    task, plan = whole.task, whole.plan
+    if task.saves_each_job:
+        rows = task.rows(plan, whole.elsewhere | finished_results(whole.jobs, plan.jobs_dir))
+        if rows:
+            write(task, plan, rows + task.trivial(plan.options), whole.place, 0.0, partial=True)
 
 
 def draw(

@@ -26,7 +26,7 @@ from mclstm.training.atomic import new_folder, write_text_atomic
 from mclstm.training.journal import without_nan
 from mclstm.training.state import save_weights
 
-__all__ = ["Packed", "pack"]
+__all__ = ["LARGEST", "Packed", "describe", "pack"]
 
 CARD = "README.md"
 LARGEST = 25_000_000  # bytes, so that a repository can carry the folder
@@ -86,8 +86,8 @@ def site_shares(members: Sequence[Member], period: str) -> dict[str, list[float]
     return dict(zip(sites, site_weights_of_members(flows).round(6).tolist(), strict=True))
 
 
-def describe(members: Sequence[Member]) -> dict[str, Any]:
-    """The content of model.json, from which the card is written."""
+def describe(members: Sequence[Member], scored: bool = True) -> dict[str, Any]:
+    """The content of model.json, from which the card is written; without `scored` no score of the test."""
     first = members[0].run
     software = first.folder.read_json(first.folder.environment)
     content: dict[str, Any] = {
@@ -101,9 +101,9 @@ def describe(members: Sequence[Member]) -> dict[str, Any]:
             for member in members
         ],
         "software": {"python": software.get("python"), **software.get("packages", {})},
-        "test": _test(members),
-        "conservation": _conservation(members),
     }
+    if scored:
+        content |= {"test": _test(members), "conservation": _conservation(members)}
     return {key: without_nan(value) for key, value in content.items()}
 
 

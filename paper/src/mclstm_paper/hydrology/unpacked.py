@@ -2,8 +2,8 @@
 
     python -m mclstm_paper.hydrology.unpacked weights/camels-us --data camels_us --basins LIST --out JOBS
 
-A run that is made here can be evaluated and packed. It cannot go on training: a pack holds no state of the
-optimiser.
+A run that is made here is finished: it can be evaluated and packed, and an experiment counts it as a member.
+It cannot go on training, because a pack holds no state of the optimiser.
 """
 
 import argparse
@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import copyfile
 
+import torch
+
 from mclstm.config import Config, dump_config
 from mclstm.data.manifest import manifest
-from mclstm.deploy.trained_model import TrainedModel, model_folders, open_model, seed_of
+from mclstm.deploy.trained_model import MODEL, TrainedModel, model_folders, open_model, seed_of
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
 from mclstm.series_from_config import read_series
+from mclstm.training import checkpoint
 from mclstm.training.atomic import write_text_atomic
 from mclstm.training.folder import RunFolder
 from mclstm_paper.hydrology.basins import read_basins
@@ -46,11 +49,30 @@ def run_of(packed: TrainedModel, name: str, config: Config, about: str, pack: Pa
     folder = RunFolder.at(out / f"{config.name.removeprefix(PREFIX)}-{seed}", new=True)
     write_text_atomic(folder.moments, json.dumps(packed.moments, indent=1) + "\n")
     write_text_atomic(folder.manifest, about)
-    copyfile(pack / f"{name}.safetensors", folder.checkpoints / "best.safetensors")
+    best = folder.checkpoints / "best.safetensors"
+    copyfile(pack / f"{name}.safetensors", best)
+    end_at(best)
+    write_cost(pack, seed, folder.path)
     training = config.training.model_copy(update={"seed": seed})
     write_text_atomic(folder.config, dump_config(config.model_copy(update={"training": training})))
     folder.note(f"unpacked from {pack}")
     return folder.path
+
+
+def end_at(best: Path) -> None:
+    """Beside the weights in use a last checkpoint that says that the training has ended."""
+    tensors, about = checkpoint.load(best)
+    ended = about["progress"] | {"finished": True, "journal": 0}  # the journal is gone
+    tensors["random.torch"] = torch.get_rng_state()  # every last checkpoint has one
+    checkpoint.save(best.with_name("last.safetensors"), tensors, about | {"progress": ended})
+
+
+def write_cost(pack: Path, seed: int, run: Path) -> None:
+    """What the training of a member cost, where its pack says so."""
+    members = json.loads((pack / MODEL).read_text(encoding="utf-8"))["members"]
+    costs = [member["training"] for member in members if member["seed"] == seed and "training" in member]
+    if costs:
+        write_text_atomic(run / "cost.json", json.dumps(costs, indent=1) + "\n")
 
 
 def main(words: Sequence[str] | None = None) -> None:
