@@ -64,6 +64,11 @@ def test_a_pack_needs_data_and_gives_the_same(run: Path, tmp_path: Path) -> None
     data = Source(str(run.parents[2] / "brook.csv"))
     one, other = trace_model(run), trace_model(tmp_path / "pack", data)
     pd.testing.assert_frame_equal(summary(one.mass, "flow"), summary(other.mass, "flow"))
+    # Without a date the largest outflow is explained, and all that is behind it.
+    ((site, behind),) = one.origins.items()
+    flow = one.mass["outflow_by_age"].sel(site=site, outlet="flow").sum("age_class").to_series()
+    assert behind["date"].max() == flow.idxmax()
+    assert behind["amount"].sum() == pytest.approx(flow.max())
 
 
 def test_a_city_goes_from_entry_to_exit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from mclstm.data.windows import Tensors, tensors
 from mclstm.errors import ConfigError, DataError
 from mclstm.evaluation.simulate import simulate
 from mclstm.explain.mass_ages import START, age_classes, exits, trace_ages
-from mclstm.explain.mass_paths import entry_to_exit, largest_outflow, origins
+from mclstm.explain.mass_paths import entry_to_exit, origins
 from mclstm.models.mass_model import MassModel, build_mass
 from mclstm.models.output import Sizes
 
@@ -133,11 +133,3 @@ def test_from_entry_to_exit_by_hour() -> None:
     # The last hour can only leave at once.
     np.testing.assert_allclose(paths["dwell"].isel(hour=-1), 0.0, atol=1e-9)
     assert (paths["dwell"].isel(hour=0) > 60).all()
-
-
-def test_the_largest_outflow_is_found() -> None:
-    flow = xr.DataArray([[1.0, np.nan, 3.0, 2.0]], dims=("site", "time"),
-                        coords={"site": ["A"], "time": pd.date_range("2001-01-01", periods=4)})  # fmt: skip
-    assert largest_outflow(flow, "A") == pd.Timestamp("2001-01-03")
-    with pytest.raises(DataError, match="no simulated flow"):
-        largest_outflow(flow * np.nan, "A")

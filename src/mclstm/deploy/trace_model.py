@@ -23,6 +23,8 @@ from mclstm.from_config import rhythm_of
 
 __all__ = ["Traced", "summary", "trace_model"]
 
+MOST_SITES = 10  # of which the largest outflow is explained unless a date is named
+
 
 class Traced(NamedTuple):
     """What a trace found."""
@@ -64,12 +66,8 @@ def trace_model(
         paths = entry_to_exit(members, data, series, (0, series.sizes["time"]), rhythm)
         return Traced(paths, target, {}, pd.DataFrame())
     mass = trace_ages(members, data, series, age_classes(times(series), longest))
-    behind = {}
-    names = [str(site) for site in series["site"].to_numpy()]
-    for site in names if peak is not None or len(names) <= 10 else []:
-        date = _largest(mass, site, target) if peak is None else peak
-        if date is not None:
-            behind[site] = origins(members, data, series, site, date, target)
+    dates = _dates(mass, target, peak)
+    behind = {site: origins(members, data, series, site, date, target) for site, date in dates.items()}
     storages = {} if snow is None else {"swe": series_of(read_land(snow), "swe")}
     tables = [read_members(seeded, data, series, site, storages).assign(site=site) for site in behind]
     return Traced(mass, target, behind, pd.concat(tables) if tables else pd.DataFrame())
@@ -83,10 +81,17 @@ def _chosen(series: xr.Dataset, sites: Sequence[str]) -> xr.Dataset:
     return series.isel(site=[known.index(site) for site in sites]) if sites else series
 
 
-def _largest(mass: xr.Dataset, site: str, outlet: str) -> pd.Timestamp | None:
-    """The date of a site's largest outflow; None where it has none."""
-    flow = mass["outflow_by_age"].sel(site=site, outlet=outlet).sum("age_class", skipna=False).to_numpy()
-    return pd.Timestamp(mass["time"].to_numpy()[np.nanargmax(flow)]) if np.isfinite(flow).any() else None
+def _dates(mass: xr.Dataset, outlet: str, peak: pd.Timestamp | None) -> dict[str, pd.Timestamp]:
+    """By site, the date whose outflow is explained: `peak`, or the largest of each site that has any."""
+    sites = [str(site) for site in mass["site"].to_numpy()]
+    if peak is not None:
+        return dict.fromkeys(sites, peak)
+    flows = mass["outflow_by_age"].sel(outlet=outlet).sum("age_class", skipna=False).to_numpy()
+    return {
+        site: pd.Timestamp(mass["time"].to_numpy()[np.nanargmax(flow)])
+        for site, flow in zip(sites, flows, strict=True)
+        if len(sites) <= MOST_SITES and np.isfinite(flow).any()
+    }
 
 
 def summary(mass: xr.Dataset, target: str) -> pd.DataFrame:

@@ -173,21 +173,29 @@ def trace_ages(
         for into, values in zip((by_class, median, young), result[:3], strict=True):
             into[rows, first:after] = values.swapaxes(0, 1)
         transit[rows], stored[rows], fate[rows] = result.transit, result.stored, fates(traces, shares)
-    outlet, inputs = outlet_names(models[0]), [*names(series, "mass"), START]
-    days = {"units": "days"}
+    whole = Ages(by_class, median, young, transit, stored)
+    return _named(whole, fate, outlet_names(models[0]), series, classes)
+
+
+def _named(
+    whole: Ages, fate: Floats, outlet: list[str], series: xr.Dataset, classes: AgeClasses
+) -> xr.Dataset:
+    """Ages and fates, all led by the sites, with names and units; fate: (sites, M + 1, O + 1)."""
+    inputs, days = [*names(series, "mass"), START], {"units": "days"}
+    young = {"young_days": classes.young * classes.step}
     unit = {"units": str(series[inputs[0]].attrs.get("units", ""))}
     return xr.Dataset(
         {
-            "outflow_by_age": (("site", "time", "outlet", "age_class"), by_class, unit),
-            "median_age": (("site", "time", "outlet"), median * classes.step, days),
-            "young_share": (("site", "time", "outlet"), young, {"young_days": classes.young * classes.step}),
-            "transit": (("site", "outlet", "age"), transit, unit),
-            "stored_by_age": (("site", "age"), stored, unit),
+            "outflow_by_age": (("site", "time", "outlet", "age_class"), whole.classes, unit),
+            "median_age": (("site", "time", "outlet"), whole.median * classes.step, days),
+            "young_share": (("site", "time", "outlet"), whole.young, young),
+            "transit": (("site", "outlet", "age"), whole.transit, unit),
+            "stored_by_age": (("site", "age"), whole.stored, unit),
             "fate": (("site", "input", "exit"), fate, unit),
         },
         {
             "site": series["site"], "time": times(series), "outlet": outlet, "age_class": classes.labels,
-            "age": ("age", np.arange(many) * classes.step, days), "input": inputs,
+            "age": ("age", np.arange(classes.ends[-1] + 2) * classes.step, days), "input": inputs,
             "exit": [*outlet, "still stored"],
         },
     )  # fmt: skip

@@ -12,13 +12,13 @@ from torch import Tensor
 from mclstm.data.clock import PERIODS, step_length
 from mclstm.data.sequences import Rhythm, sequences
 from mclstm.data.series import names, times
-from mclstm.data.windows import Tensors, gather
+from mclstm.data.windows import Tensors, Windows, gather
 from mclstm.errors import DataError
 from mclstm.evaluation.prediction_dataset import outlet_names
 from mclstm.explain.mass_ages import DAY, START, exits
 from mclstm.models.mass_model import MassModel
 
-__all__ = ["entry_to_exit", "largest_outflow", "largest_peaks", "origins", "origins_at"]
+__all__ = ["entry_to_exit", "largest_peaks", "origins", "origins_at"]
 
 SEQUENCES = 64  # traced together, to bound the memory
 HOUR = PERIODS["day"] // 24
@@ -91,14 +91,6 @@ def largest_peaks(flow: NDArray[np.float64], count: int, apart: int) -> list[int
     return steps
 
 
-def largest_outflow(simulated: xr.DataArray, site: str) -> pd.Timestamp:
-    """The date of the largest simulated flow of a site; simulated: (site, time)."""
-    values = simulated.sel(site=site)
-    if not np.isfinite(values).any():
-        raise DataError(f"site {site!r} has no simulated flow. Choose another site.")
-    return pd.Timestamp(values["time"].to_numpy()[int(np.nanargmax(values))])
-
-
 @torch.no_grad()
 def entry_to_exit(
     models: Sequence[MassModel], data: Tensors, series: xr.Dataset, period: tuple[int, int], rhythm: Rhythm
@@ -109,42 +101,50 @@ def entry_to_exit(
     the mean time from entry to exit in minutes; NaN where nothing leaves.
     """
     where = sequences(data, times(series), period, rhythm, observed=False).windows
-    masses, steps = data.x.shape[-1], where.length
-    tags = torch.arange(steps * masses).view(steps, masses)
-    left, moment, inside = torch.zeros(()), torch.zeros(()), torch.zeros(())
-    for model in models:
-        share = exits(model)
-        for at in range(0, len(where.site), SEQUENCES):
-            batch = gather(data, where, np.arange(at, min(at + SEQUENCES, len(where.site))))
-            trace = model.train(False).trace(batch.x, batch.a, batch.static)
-            now, stored = 0, torch.zeros(())
-            for flows, cells in trace.forward_parts(tags, share):
-                amounts = flows.sum(1)[:, :-1] / len(models)  # (T', tags, O)
-                left = left + amounts.sum(0)
-                clock = torch.arange(now, now + len(flows), dtype=torch.float64)
-                moment = moment + (amounts * clock.view(-1, 1, 1)).sum(0)
-                now += len(flows)
-                stored = cells.sum((0, -1))[:-1] / len(models)
-            inside = inside + stored
-    entered = times(series)[where.start[0] : where.start[0] + steps]
-    hours = (entered.as_unit("ns").asi8 % DAY) // HOUR
-    step = step_length(times(series)) / HOUR * 60
+    of_members = [_exits(model, data, where) for model in models]
+    left, inside, exited = (torch.stack(parts).mean(0) for parts in zip(*of_members, strict=True))
     # The time from entry to exit summed over all mass: exits minus entries, in steps.
-    waited = moment - left * torch.arange(steps).repeat_interleave(masses).unsqueeze(-1)
-    columns = torch.cat([left, inside.unsqueeze(-1), waited], dim=-1).view(steps, masses, -1).numpy()
+    waited = exited - left * torch.arange(where.length, dtype=torch.float64).view(-1, 1, 1)
+    time = times(series)
+    entered = time[where.start[0] : where.start[0] + where.length]
+    hours = (entered.as_unit("ns").asi8 % DAY) // HOUR
     names_of_hours = list(dict.fromkeys(hours.tolist()))
-    by_hour = np.stack([columns[hours == hour].sum(0) for hour in names_of_hours])
-    outlets = outlet_names(models[0])
-    gone, waited_for = by_hour[..., : len(outlets)], by_hour[..., len(outlets) + 1 :]
-    dwell = np.where(gone > 0, waited_for / np.where(gone > 0, gone, 1.0), np.nan) * step
+    amounts, waits = (
+        np.stack([values.numpy()[hours == hour].sum(0) for hour in names_of_hours])
+        for values in (torch.cat([left, inside.unsqueeze(-1)], dim=-1), waited)
+    )
+    gone, outlets = amounts[..., :-1], outlet_names(models[0])
+    dwell = np.where(gone > 0, waits / np.where(gone > 0, gone, 1.0), np.nan) * step_length(time) / HOUR * 60
     return xr.Dataset(
         {
-            "amount": (("hour", "input", "exit"), by_hour[..., : len(outlets) + 1]),
+            "amount": (("hour", "input", "exit"), amounts),
             "dwell": (("hour", "input", "outlet"), dwell, {"units": "min"}),
         },
         {"hour": names_of_hours, "input": names(series, "mass"), "outlet": outlets,
          "exit": [*outlets, "still inside"]},
     )  # fmt: skip
+
+
+def _exits(model: MassModel, data: Tensors, where: Windows) -> tuple[Tensor, Tensor, Tensor]:
+    """By step of entry and input, sums over all sequences: what left by outlet, and what is still inside.
+
+    (T, M, O), (T, M), and as the third what left times the step in which it did, (T, M, O)
+    """
+    steps, masses, share = where.length, data.x.shape[-1], exits(model)
+    tags = torch.arange(steps * masses).view(steps, masses)
+    left = exited = torch.zeros(steps * masses, share.shape[-1], dtype=torch.float64)
+    inside = torch.zeros(steps * masses, dtype=torch.float64)
+    for at in range(0, len(where.site), SEQUENCES):
+        batch = gather(data, where, np.arange(at, min(at + SEQUENCES, len(where.site))))
+        trace = model.train(False).trace(batch.x, batch.a, batch.static)
+        now = 0
+        for flows, cells in trace.forward_parts(tags, share):
+            amounts = flows.sum(1)[:, :-1]  # (T', tags, O)
+            clock = torch.arange(now, now + len(flows), dtype=torch.float64)
+            left, exited = left + amounts.sum(0), exited + (amounts * clock.view(-1, 1, 1)).sum(0)
+            now, stored = now + len(flows), cells.sum((0, -1))[:-1]
+        inside = inside + stored
+    return left.view(steps, masses, -1), inside.view(steps, masses), exited.view(steps, masses, -1)
 
 
 def _row(series: xr.Dataset, site: str) -> int:
