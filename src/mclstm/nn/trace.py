@@ -62,13 +62,14 @@ class Trace:
     def behind(self, steps: Tensor, shares: Tensor | None = None) -> Origins:
         """What the outflows of some steps are made of; steps: (G,) · shares: (G, K) or (K,) of each cell."""
         parts = []
-        value = torch.zeros(self.sequences, len(steps), self.cells, dtype=torch.float64)
-        shares = torch.ones(self.cells) if shares is None else shares
+        start = self._start().unsqueeze(1)
+        value = start.new_zeros(self.sequences, len(steps), self.cells)
+        shares = start.new_ones(self.cells) if shares is None else shares
         shares = shares.double().expand(len(steps), self.cells)
         for first in reversed(range(0, self.steps, self.each)):
             entered, value = tracing.look_back(self._moves(first), value, steps - first, shares)
             parts.append(entered)
-        start = self._start().unsqueeze(1) * value
+        start = start * value
         if self.layout.members is not None:
             start = start.view(self.layout.members, self.samples, *start.shape[1:])
         return Origins(self._outward(torch.cat(parts[::-1])), self.layout.state(start))
@@ -116,7 +117,7 @@ class Trace:
         Their quotient is how many steps mass stays in a cell. At most so many steps are looked at, evenly
         spread.
         """
-        held = passed = torch.zeros(self.sequences, self.cells, dtype=torch.float64)
+        held = passed = torch.zeros_like(self._start())
         steps = torch.linspace(0, self.steps - 1, min(most, self.steps)).long()
         for some in torch.split(steps, self.each):
             before = self.c[..., some, :, :].movedim(-3, 0).flatten(1, -2).double()
@@ -150,7 +151,8 @@ class Trace:
         return torch.cat([start.new_zeros(self.sequences, count, self.cells), start], dim=1)
 
     def _outlets(self, outlets: Tensor | None) -> Tensor:  # (K, O)
-        return torch.eye(self.cells, dtype=torch.float64) if outlets is None else outlets.double()
+        whole = torch.eye(self.cells, dtype=torch.float64, device=self.c.device)
+        return whole if outlets is None else outlets.double()
 
     def _outward(self, flows: Tensor) -> Tensor:  # (T, N, ...) -> (T, B, ...), led by E with members
         if self.layout.members is not None:
