@@ -40,7 +40,8 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-warnings record-side-by-side record-runtime record-operation record-skill docs
+.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-trace \
+	record-warnings record-side-by-side record-runtime record-operation record-skill docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -89,6 +90,13 @@ record-operation: env
 record-page: env
 	$(VENV)/bin/mclstm demo --out runs/page --quiet
 	$(PYTHON) tests/support/page_pictures.py runs/page/fulda-mclstm runs/page/fulda-lstm --out docs/figures
+
+# Ages of rivers, ways of flights and costs for docs/trace.md, after record-page; CAMELS_US is the folder of the 447 basins.
+record-trace: env
+	$(PYTHON) -m mclstm_paper.tracing.basin_ages --fulda runs/page/fulda-mclstm/*
+	$(PYTHON) -m mclstm_paper.tracing.basin_ages --data "$(CAMELS_US)"
+	$(PYTHON) -m mclstm_paper.tracing.flight_paths examples/transport.yaml
+	$(PYTHON) -m mclstm_paper.tracing.trace_cost --data "$(CAMELS_US)"
 
 # The JSON schema of a config, for editors.
 schema: env

@@ -259,6 +259,7 @@ def test_it_fits_a_telephone(browser: Any, built: Built, scheme: str) -> None:
     visit.page.emulate_media(media="print")
     assert not visit.page.locator("nav").is_visible()
     assert "not to tracers" in visit.text("#ages")  # the caveat is printed, too
+    assert visit.page.locator("#table tbody td.name").all_inner_texts() == SITES
     widths = "new Set([...document.querySelectorAll('.chart')].map(holder => holder.chart.width)).size"
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert visit.page.evaluate(widths) == 1

@@ -56,11 +56,11 @@
     for (const site of placed.sort((a, b) => (a.number === m.chosen.site) - (b.number === m.chosen.site) || (first_score(b) ?? 0) - (first_score(a) ?? 0))) {
       const [x, y] = at(site.place[1], site.place[0]), score = first_score(site), here = site.number === m.chosen.site;
       svg.append(m.svg("circle", {
-        cx: x, cy: y, r: here ? 8 : 5, fill: score === null ? m.colour("guide") : shade(score), stroke: m.colour(here ? "ink" : "paper"),
+        cx: x, cy: y, r: here ? 8 : 5, fill: score === null ? m.colour("guide") : shade(score), stroke: m.colour(here ? "ink" : "guide"),
         "stroke-width": here ? 2.5 : 0.7, cursor: "pointer", "data-site": site.number, click: () => m.choose_site(site.number),
       }, m.svg("title", {}, `${site.name}${score === null ? "" : `, NSE ${m.number(score)}`}`)));
     }
-    const legend = [0, 0.25, 0.5, 0.75, 1].map((value, at) => m.svg("g", {}, m.svg("circle", { cx: 10 + 56 * at, cy: 10, r: 5, fill: shade(value) }),
+    const legend = [0, 0.25, 0.5, 0.75, 1].map((value, at) => m.svg("g", {}, m.svg("circle", { cx: 10 + 56 * at, cy: 10, r: 5, fill: shade(value), stroke: m.colour("guide"), "stroke-width": 0.7 }),
       m.svg("text", { x: 19 + 56 * at, y: 14, class: "soft" }, at ? String(value) : "≤ 0")));
     const scored = placed.some(site => first_score(site) !== null);
     holder.replaceChildren(svg, ...(scored ? [m.svg("svg", { viewBox: "0 0 330 20", width: 330, height: 20, role: "img", "aria-label": "colours of the NSE" }, ...legend, m.svg("text", { x: 290, y: 14, class: "soft" }, "NSE"))] : []));
