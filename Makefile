@@ -41,7 +41,7 @@ dist: env
 
 # Long runs whose outcome is kept in results/: not part of the suite.
 .PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-trace \
-	record-warnings record-side-by-side record-runtime record-operation record-skill docs
+	record-warnings record-side-by-side record-runtime record-operation record-many-sites record-skill docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -85,6 +85,10 @@ record-skill: env
 record-operation: env
 	$(PYTHON) -m mclstm_paper.bench.operation speed
 	$(PYTHON) -m mclstm_paper.bench.operation million
+
+# Training on 6,830 sites in parts beside 447 in memory; needs the data of CAMELS-US and 10 GB of disk.
+record-many-sites: env
+	$(PYTHON) -m mclstm_paper.bench.many_sites record --data "$(CAMELS_US)" --updates 150
 
 # The built example and the pictures of docs/report.md; needs chromium.
 record-page: env

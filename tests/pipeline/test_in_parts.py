@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 
 from mclstm import pipeline
+from mclstm.cli.main import main
 from mclstm.config import check_config
 from mclstm.data.parts import PART
 from mclstm.data.scaling import moments
@@ -108,6 +110,24 @@ def test_checks_of_data_run_in_parts(tmp_path: Path) -> None:
     settings = check_config(config(tmp_path / "brooks.zarr", in_memory=False))
     with pytest.raises(DataError, match=r"site b100, column rain, from 2001-02-20: 1 values are negative"):
         read_parts(settings, require_target=True)
+
+
+def test_check_reports_the_same_in_parts(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = []
+    for in_memory in (True, False):
+        file = tmp_path / f"{in_memory}.yaml"
+        file.write_text(yaml.safe_dump(config(data, in_memory=in_memory)))
+        assert main(["check", str(file), "--json"]) == 0
+        reports.append(json.loads(capsys.readouterr().out))
+    whole, parts = reports
+    assert parts["sites"] == SITES
+    for report in reports:
+        del report["request"]["sites"]
+    by_place = [sorted(map(str, report.pop("findings"))) for report in reports]
+    assert by_place[0] == by_place[1]
+    assert whole == parts
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mclstm.cli.check_text import print_text
-from mclstm.data.checks.data_check import Report
+from mclstm.data.checks.data_check import Report, joined
 from mclstm.data.checks.data_check import check as check_data
 from mclstm.data.findings import errors, respell
 from mclstm.data.site_tables import Request, Roles
@@ -77,23 +77,33 @@ def _check_config(path: Path, as_json: bool) -> int:
     from mclstm.config import load_config
     from mclstm.config.load import anchored
     from mclstm.data.checks.unit_check import require_balance
-    from mclstm.series_from_config import read_series, with_columns
+    from mclstm.data.parts import blocks
+    from mclstm.series_from_config import read_parts, read_series, sites_to_read, with_columns
 
     config = anchored(load_config(path), path.parent)
     data = config.data
     request = Request(
         time=data.time, site=data.site, attributes=data.attributes, date_format=data.date_format,
-        separator=data.separator, decimal=data.decimal, sites=tuple(data.sites),
+        separator=data.separator, decimal=data.decimal,
     )  # fmt: skip
+    parts = [data.sites] if data.in_memory else blocks(sites_to_read(data))
     columns = data.mass, data.read_as_aux, [*data.static, *data.only_read], data.target
     targets = {} if data.target_unit is None else dict.fromkeys(data.target, data.target_unit)
-    report = check_data(
-        data.path, data.reader, Roles(*map(tuple, columns)), request, units=data.units,
-        convert=data.convert | targets, area_km2=data.area, budget=data.budget, balances=config.balances,
-        missing=data.missing_values, missing_mass=data.missing_mass, missing_aux=data.missing_aux,
-    )  # fmt: skip
-    code = _outcome(report, as_json, "data.")
-    series = read_series(with_columns(config), require_target=True)
+    reports = [
+        check_data(
+            data.path, data.reader, Roles(*map(tuple, columns)), request._replace(sites=tuple(sites)),
+            units=data.units, convert=data.convert | targets, area_km2=data.area, budget=data.budget,
+            balances=config.balances, missing=data.missing_values, missing_mass=data.missing_mass,
+            missing_aux=data.missing_aux,
+        )
+        for sites in parts
+    ]  # fmt: skip
+    code = _outcome(reports[0] if data.in_memory else joined(reports), as_json, "data.")
+    settings = with_columns(config)
+    if data.in_memory:
+        series = read_series(settings, require_target=True)
+    else:
+        series = read_parts(settings, require_target=True)[0]  # which reads them all
     if config.balances:
         require_balance(series)
     return code

@@ -16,7 +16,7 @@ from mclstm.data.checks.table_check import inspect
 from mclstm.data.checks.unit_check import unlike_units
 from mclstm.data.column_names import guess_roles, units_in_names
 from mclstm.data.columns import day, listed
-from mclstm.data.findings import ERROR, Finding, unreadable
+from mclstm.data.findings import ERROR, WARNING, Finding, unreadable
 from mclstm.data.patterns import by_column, columns_of, has_patterns, resolve
 from mclstm.data.read import require_roles, require_units
 from mclstm.data.readers import detect, load
@@ -26,7 +26,7 @@ from mclstm.data.site_tables import Raw, Request, Roles, declare_missing, first_
 from mclstm.data.units import site_areas
 from mclstm.errors import DataError
 
-__all__ = ["Report", "check"]
+__all__ = ["Report", "check", "joined"]
 
 
 class Report(NamedTuple):
@@ -99,6 +99,29 @@ def check(
         findings += budget_findings(budgets, budget)
     findings += _relations(raw, roles, budgets)
     return _report(raw, roles, stated, request, findings, budgets)
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """The reports on some sites each as one on all sites."""
+    findings = [
+        item
+        for report in reports
+        for item in report.findings
+        # To each part, the sites of the others have attributes but no series.
+        if (item.kind, item.severity) != ("attributes", WARNING)
+    ]
+    return reports[0]._replace(
+        sites=sum(report.sites for report in reports),
+        site_names=[name for report in reports for name in report.site_names],
+        rows=sum(report.rows for report in reports),
+        first=min(report.first for report in reports),
+        last=max(report.last for report in reports),
+        findings=list(dict.fromkeys(findings)),  # what concerns a whole file is in every report
+        missing=[item for report in reports for item in report.missing],
+        missing_values=sorted({value for report in reports for value in report.missing_values}),
+        balances=[item for report in reports for item in report.balances],
+        budgets=[item for report in reports for item in report.budgets],
+    )
 
 
 def _guessed(path: Path, reader: str, request: Request) -> tuple[Request, list[Finding]]:

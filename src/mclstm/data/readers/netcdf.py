@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def _opened(path: Path) -> Iterator[xr.Dataset]:
         raise DataError(f"{path} is not a netCDF file. Name a netCDF file, or choose another --reader.")
     engine = ENGINES[magic]
     if engine == "h5netcdf":
-        require_safe(path)
+        _require_safe(path, path.stat().st_mtime_ns)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -68,6 +69,12 @@ def _opened(path: Path) -> Iterator[xr.Dataset]:
         # Three libraries read this file, and each may raise almost anything when it is damaged.
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read ({reason}). Check its time units, or export again.") from None
+
+
+@lru_cache
+def _require_safe(path: Path, changed: int) -> None:
+    """Once for each state of a file: the check reads all of it, and its parts are read one by one."""
+    require_safe(path)
 
 
 def sites_in(data: xr.Dataset, path: Path, request: Request) -> list[str]:
