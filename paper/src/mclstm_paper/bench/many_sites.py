@@ -118,10 +118,10 @@ def measure(root: Path, data: Path, in_memory: bool, updates: int, folder: Path)
     }
 
 
-def predict(run: Path, data: Path, out: Path) -> dict[str, float]:
+def predict(run: Path, data: Path, out: Path, dates: Dates = PREDICTED) -> dict[str, float]:
     """CPU seconds and the peak of memory of a prediction that is streamed to zarr."""
     begun = time.process_time()
-    predict_to_store(run, Source(str(data)), out, dates=PREDICTED)
+    predict_to_store(run, Source(str(data)), out, dates=dates)
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     return {
         "CPU seconds of a prediction": time.process_time() - begun,
