@@ -102,22 +102,20 @@ def fit(
     )  # fmt: skip
     options = _checked_options(one_of("model", model, MODELS), options, members)
     roles = _roles(frame, _names(mass), _names(aux), _names(target))
-    require_target_names(roles.target)
     reading = {
         "missing_mass": missing_mass, "missing_aux": missing_aux,
         "allow_negative_mass": options.get("allow_negative_mass", False),
     }  # fmt: skip
     clock: dict[str, Any] = {"time_of_day": time_of_day, "time_of_week": time_of_week, "weekend": weekend}
     series = series_of(frame, roles, reading, clock)
-    if options.get("head") in ("sum", "mcfc"):
-        _require_budget(series.drop_vars(list(options["guided"]), errors="ignore"), budget)
+    _require_budget(series, options, budget)
     scaling, data = _scaled(series, training, rhythm)
     options, seeds = _start(options, times(series)), range(seed, seed + (members or 1))
     network = build(model, options, roles, clock, scaling, seeds)
     where = _where(data, series, rhythm, training.scheme, cut)
-    importance = importance_of(data.y, **training.for_the_loss(roles.target, options.get("guided", ())))
+    loss_terms = training.for_the_loss(roles.target, options.get("guided", ()))
     with showing(updates, model, quiet) as show:
-        _train(network, data, where, importance, training, show)
+        _train(network, data, where, importance_of(data.y, **loss_terms), training, show)
     filling = cut["warmup"] if rhythm is None else 0
     return Fitted(network, model, options, roles, scaling, reading, clock, filling, rhythm, seeds)
 
@@ -187,19 +185,23 @@ def _roles(
     if not target:
         raise ConfigError("no target column is named. Name at least one, for example target='flow'.")
     roles = Roles(mass, aux, (), target)
-    if not has_patterns(roles) or not isinstance(frame, pd.DataFrame):
-        return roles
-    return resolve(roles, [str(name) for name in frame.columns], "the DataFrame")
+    if has_patterns(roles) and isinstance(frame, pd.DataFrame):
+        roles = resolve(roles, [str(name) for name in frame.columns], "the DataFrame")
+    require_target_names(roles.target)
+    return roles
 
 
-def _require_budget(series: xr.Dataset, budget: Sequence[float] | None) -> None:
-    """Refuse or warn of an outflow that cannot be the inflow's."""
-    if budget is not None and not (len(budget) == 2 and 0 <= budget[0] < budget[1]):
+def _require_budget(series: xr.Dataset, options: Mapping[str, Any], budget: Sequence[float] | None) -> None:
+    """Refuse or warn of an outflow that cannot be the inflow's, where the model conserves."""
+    pair = budget if isinstance(budget, (list, tuple)) and len(budget) == 2 else (1, 0)
+    if budget is not None and not 0 <= pair[0] < pair[1]:
         raise ConfigError(
             f"fit, budget: {budget!r} is no range. Give the lowest and highest, such as (0.2, 1.3)."
         )
-    require_balance(series)
-    raise_or_warn(budget_findings(series_budgets(series), budget), "")
+    if options.get("head") in ("sum", "mcfc"):
+        flows = series.drop_vars(list(options["guided"]), errors="ignore")  # what a cell holds has not left
+        require_balance(flows)
+        raise_or_warn(budget_findings(series_budgets(flows), budget), "")
 
 
 def _lengths(

@@ -88,8 +88,8 @@ class Fitted(NamedTuple):
     def score(self, frame: pd.DataFrame, warmup: int | None = None) -> dict[str, float] | pd.DataFrame:
         """NSE, KGE and the other metrics of a table that holds all targets, after its first `warmup` steps.
 
-        warmup: None takes that of the training; sequences have none
         Several targets give a table: a row for each, for their `total`, and for all of them `pooled`.
+        warmup: None takes that of the training; sequences have none
         """
         require_columns(frame.columns, self.roles.target, "the DataFrame")
         warmup = self.warmup if warmup is None else warmup

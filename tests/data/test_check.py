@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import mclstm.data
 from mclstm.config import DataConfig
@@ -142,12 +143,14 @@ def test_every_option_that_a_remedy_names_is_a_key_of_a_config_too() -> None:
 def test_remedies_in_a_config_are_written_as_a_config_writes_them() -> None:
     said = "--unit Rain [mm]=UNIT, for example mm/day; --budget 0,2e-05, --missing -999, or correct"
     assert respell(said, "data.") == (
-        "data.units {Rain [mm]: UNIT}, for example mm/day; data.budget [0, 2e-05], "
-        "data.missing_values [-999], or correct"
+        "data.units: {Rain [mm]: UNIT}, for example mm/day; data.budget: [0, 2e-05], "
+        "data.missing_values: [-999], or correct"
     )
+    key, _, value = respell("--decimal ,", "").partition("=")
+    assert (key, yaml.safe_load(value)) == ("decimal", ",")
 
 
 def test_words_that_are_no_options_stay_as_they_are() -> None:
     with pytest.raises(DataError) as caught, respelled("data."):
         raise DataError("rain--aux.csv: Sort (--time), or --unit flow=mm; --auxiliary.")
-    assert str(caught.value) == "rain--aux.csv: Sort (data.time), or data.units {flow: mm}; --auxiliary."
+    assert str(caught.value) == "rain--aux.csv: Sort (data.time), or data.units: {flow: mm}; --auxiliary."

@@ -76,13 +76,13 @@ def test_a_counted_stock_that_falls_below_what_can_have_been_there() -> None:
 def test_the_likely_mistake_depends_on_what_is_declared() -> None:
     assert "ft3 and m3" in likely_mistakes(14.0, ("mm/day", "m3/s"))
     assert "ft3" not in likely_mistakes(14.0, ("mm/day", "mm/day"))
-    assert "about 2,200 km2" in likely_mistakes(10.0, ("mm/day", ""))
+    assert "fits --area 2200" in likely_mistakes(10.0, ("mm/day", ""))
     assert "m and mm (1000)" in likely_mistakes(300.0, ("mm/day", "mm/day"), expected=0.3)
 
 
 def test_without_units_the_factors_are_named_too() -> None:
     said = likely_mistakes(9.6, ("", ""))
-    assert "m3/s from about 2,100 km2" in said
+    assert "m3/s beside mm/day fits --area 2100" in said
     assert "per hour and per day (24) or inches and mm (25.4)" in said
     assert "m3/s" not in likely_mistakes(0.0004, ("", ""))
 
@@ -141,7 +141,7 @@ def test_train_warns_refuses_and_accepts_what_is_declared(tmp_path: Path) -> Non
     train(1.0)
     with pytest.warns(DataWarning, match=r"site brook: what flows out is .* with data.units"):
         train(0.3)
-    with pytest.raises(DataError, match=r"declare data.budget \[0, \d+\] if it is right"):
+    with pytest.raises(DataError, match=r"declare data.budget: \[0, \d+\] if it is right"):
         train(1 / 24)
     train(1 / 24, budget=[0, 20])
 
@@ -159,11 +159,13 @@ def test_fit_warns_refuses_and_accepts_what_is_declared() -> None:
     with pytest.warns(DataWarning, match="what flows out is"):
         fit(table.assign(rain=table["rain"] / 3), **options)
     wrong = table.assign(rain=table["rain"] / 24)
-    with pytest.raises(DataError, match=r"declare budget \[0, \d+\] if it is right"):
+    with pytest.raises(DataError, match=r"declare budget=\[0, \d+\] if it is right"):
         fit(wrong, **options)
     fit(wrong, budget=(0, 20), **options)
     with pytest.raises(ConfigError, match="fit, budget: "):
         fit(wrong, budget=(2, 1), **options)
+    with pytest.raises(ConfigError, match="fit, budget: 3 is no range"):
+        fit(wrong, budget=3, **options)  # type: ignore[arg-type]
     fit(wrong, model="lstm", **options)  # an LSTM owes nothing to the mass
 
 

@@ -157,7 +157,7 @@ def test_a_config_is_checked_with_its_units_and_area(
     assert main(["check", str(config.with_name("no_area.yaml"))]) == 2
     assert "declare the area" in capsys.readouterr().err
     assert main(["check", str(config.with_name("small.yaml"))]) == 2
-    assert "declare data.budget [0, 90] if it is right" in capsys.readouterr().err
+    assert "declare data.budget: [0, 90] if it is right" in capsys.readouterr().err
 
 
 def test_options_beside_a_config_are_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

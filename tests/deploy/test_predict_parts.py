@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 from mclstm.cli.main import main
-from mclstm.cli.predict import summary
+from mclstm.cli.predict_text import summary
 from mclstm.config import check_config, load_config
 from mclstm.config.same_model import Run
 from mclstm.deploy.new_data import Dates, Source

@@ -90,7 +90,7 @@ def test_a_state_and_a_start_go_together(pack: Path, data: Path, tables: Frames,
     [
         (
             ["--start", "2005-01-01"],
-            "covers 2001-01-01 00:00:00 to 2001-08-28 00:00:00: --start and --end leave",
+            "covers 2001-01-01 to 2001-08-28: --start and --end leave",
         ),
         (["--end", "soon"], "--end soon: write dates as 2001-12-31"),
         (["--member", "7"], "have the seeds 3, 8. Choose one."),
@@ -124,7 +124,7 @@ def test_messages_name_options_of_predict(
     words = ["predict", str(pack), "--out", str(tmp_path / "p.nc"), "--data"]
     assert main([*words, str(folder)]) == 2
     said = capsys.readouterr().err
-    assert "missing_mass (--columns FILE)" in said
+    assert "declare missing_mass: zero (--columns FILE)" in said
     assert "data." not in said
     bare = as_csv(tmp_path / "bare", tables)
     (bare / "attributes.csv").unlink()

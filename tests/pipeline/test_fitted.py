@@ -121,8 +121,8 @@ def test_hours_have_a_warm_up_of_hours() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     {
-        "rain per hour": ({"rain": 1 / 24}, "DataFrame: what flows .* Bring mass and target to one unit: "),
-        "a budget": ({"rain": 1 / 24}, r"or declare budget \[0, \d+\] if it is right\.$"),
+        "rain per hour": ({"rain": 1 / 24}, "DataFrame: what flows .* Bring mass and target to one unit; "),
+        "a budget": ({"rain": 1 / 24}, r"or declare budget=\[0, \d+\] if it is right\.$"),
     }.values(),
 )  # fmt: skip
 def test_remedies_are_what_fit_can_do(table: pd.DataFrame, change: dict[str, float], message: str) -> None:

@@ -310,7 +310,7 @@ def test_what_is_no_table_or_has_no_target_is_refused(tmp_path: Path) -> None:
 def test_holes_in_a_table_are_filled_as_declared_in_training_and_after(tmp_path: Path) -> None:
     table = brook(tmp_path).set_index("date")[:200]
     table.iloc[50:52, table.columns.get_loc("rain")] = float("nan")
-    with pytest.raises(DataError, match="declare missing_mass zero or interpolate"):
+    with pytest.raises(DataError, match="declare missing_mass='interpolate' \\(or zero\\)"):
         mclstm.fit(table, mass="rain", target="flow", **SHORT)
     river = mclstm.fit(table, mass="rain", target="flow", missing_mass="zero", **SHORT)
     dry = river.predict(table.fillna({"rain": 0.0}))
@@ -325,12 +325,17 @@ def test_a_remedy_for_data_of_a_config_names_its_keys(
     table.to_csv(tmp_path / "brook.csv", index=False)
     (tmp_path / "brook.yaml").write_text(CONFIG)
     assert main(["train", str(tmp_path / "brook.yaml"), "--out", str(tmp_path / "runs"), "--quiet"]) == 2
-    assert "declare data.missing_mass zero or interpolate" in capsys.readouterr().err
+    assert "declare data.missing_mass: interpolate (or zero)" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path)]) == 2
     assert "is not a run" in capsys.readouterr().err
+    for verb in ("evaluate", "resume", "report", "trace"):
+        assert main([verb, str(tmp_path / "absent")]) == 2
+        assert capsys.readouterr().err.endswith(
+            "absent: there is no such folder. Give the folder of a run.\n"
+        )
     (tmp_path / "config.yaml").write_text(CONFIG)
     assert main(["resume", str(tmp_path)]) == 2
     assert RunFolder(tmp_path).path == tmp_path

@@ -1,18 +1,15 @@
 """`mclstm predict RUN --data DATA`: simulate new data, with or without observations."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mclstm.cli.show import HEADLINE, Json, counted, medians
+from mclstm.cli.predict_text import summary, tell
+from mclstm.cli.show import Json
 from mclstm.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
     from mclstm.deploy.new_data import Source
     from mclstm.deploy.predict import Prediction
 
@@ -64,10 +61,7 @@ def predict(
     about, files = (_stream if streamed else _predict)(
         run, source, out or _home(run, data), state_in, state_out, csv, dates=Dates(start, end), member=member
     )
-    if as_json:
-        print(json.dumps(about | {name: str(path) for name, path in files.items()}, allow_nan=False))
-        return
-    print("\n".join([*_lines(about), *(f"{name} {path}" for name, path in files.items())]))
+    tell(about, files, as_json)
 
 
 Said = tuple[dict[str, Any], dict[str, Path]]  # what to say of a prediction, and its files by name
@@ -133,53 +127,3 @@ def require_data(path: Path) -> None:
     """Refuse a path at which there is nothing."""
     if not path.exists():
         raise DataError(f"--data {path}: there is no such file or folder. Check the path.")
-
-
-def summary(
-    predictions: "xr.Dataset", members: int, table: "pd.DataFrame | None" = None, warmup: int | None = None
-) -> dict[str, Any]:
-    """What was predicted: targets and units, members, sites, dates, warm-up, and scores after it.
-
-    table, warmup: the scores and the steps that fill the stores, where they are known already
-    """
-    from mclstm.data.columns import day
-    from mclstm.evaluation.score_tables import after_warmup, headline, score_table
-    from mclstm.training.journal import without_nan
-
-    time = predictions["time"].to_index()
-    table = score_table(after_warmup(predictions)) if table is None else table
-    if warmup is None:
-        warmup = int((predictions["warmup"] == 1).sum("time").max())
-    flows = [predictions[name] for name in predictions if str(name).startswith("simulated")]
-    about = {
-        "members": members,
-        "targets": {
-            str(flow.attrs["long_name"]).removeprefix("simulated "): flow.attrs["units"]
-            for flow in flows
-            if str(flow.attrs["long_name"]).startswith("simulated ")
-        },
-        "sites": predictions.sizes["site"],
-        "steps": predictions.sizes["time"],
-        "first": day(time[0]),
-        "last": day(time[-1]),
-        "warmup_steps": warmup,
-        "median": medians(headline(table)) if len(table) else {},
-    }
-    return dict(without_nan(about))
-
-
-def _lines(about: dict[str, Any]) -> list[str]:
-    """The summary for people."""
-    targets = ", ".join(f"{name} in {unit or 'no stated unit'}" for name, unit in about["targets"].items())
-    count = f"{'the mean of ' if about['members'] > 1 else ''}{counted(about['members'], 'member')}"
-    extent = f"{about['first']} to {about['last']}, {counted(about['steps'], 'step')}"
-    lines = [f"{targets}: {count}, {counted(about['sites'], 'site')}, {extent}"]
-    filling = about["warmup_steps"]
-    if filling:
-        whole = " (all there are: give more data before them)" if filling == about["steps"] else ""
-        lines.append(f"warm-up: do not use the first {filling} steps{whole}; they are marked in `warmup`")
-    scores = {name: about["median"].get(name) for name in HEADLINE}
-    known = ", ".join(f"{name.upper()} {value:.3f}" for name, value in scores.items() if value is not None)
-    if known:
-        lines.append(f"{known} after the warm-up{', median over sites' if about['sites'] > 1 else ''}")
-    return lines

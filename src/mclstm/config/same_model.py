@@ -46,6 +46,8 @@ def find_runs(paths: Sequence[Path]) -> list[Run]:
     for path in paths:
         candidates = [path] if (path / "config.yaml").is_file() else sorted(path.glob("*/"))
         folders = [folder for folder in candidates if (folder / "config.yaml").is_file()]
+        if not path.exists():
+            raise CheckpointError(f"{path}: there is no such folder. Give the folder of a run.")
         if not folders:
             raise CheckpointError(f"{path} is neither a run nor a folder of runs. Give the folder of a run.")
         runs += [Run(folder, load_config(folder / "config.yaml")) for folder in folders]

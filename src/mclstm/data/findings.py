@@ -9,8 +9,8 @@ from typing import NamedTuple
 from mclstm.errors import DataError, DataWarning, MissingColumnError
 
 __all__ = [
-    "ABSENT", "ERROR", "KEYS", "WARNING", "Finding", "errors", "raise_first", "raise_or_warn", "respell",
-    "respelled", "unreadable", "warn",
+    "ABSENT", "ERROR", "KEYS", "VALUE", "WARNING", "Finding", "errors", "raise_first", "raise_or_warn",
+    "respell", "respelled", "unreadable", "warn",
 ]  # fmt: skip
 
 ERROR, WARNING = "error", "warning"
@@ -26,18 +26,24 @@ KEYS = {
 }  # fmt: skip
 # Options whose values a config writes in another way:
 YAML = (
-    (re.compile(r"--unit ([^=]{1,80})=([^\s,;.]+)"), r"--unit {\1: \2}"),
+    (re.compile(r"--unit ([^=]{1,80})=([^\s,;:.]+)"), r"--unit {\1: \2}"),
     (re.compile(r"--budget ([\d.e+-]+),([\d.e+-]+)"), r"--budget [\1, \2]"),
     (re.compile(r"--missing (-?[\d.e+-]*\d)"), r"--missing [\1]"),
+    (re.compile(r"--decimal ,"), r"--decimal ','"),
 )
 # `fit` takes a table in one unit, with NaN where values are missing.
 FIT = (
-    (re.compile(r"Declare the units of mass and target with --unit"), "Bring mass and target to one unit"),
+    (
+        re.compile(r"Declare the units of mass and target with --unit \{.*?\}(?: \(.*?\))?"),
+        "Bring mass and target to one unit",
+    ),
     (re.compile(r", or declare their unit with --unit \{.*?\}"), ""),
     (re.compile(r"Declare it with --missing \[.*?\]"), "Put NaN in its place"),
     (re.compile(r"(,| of) site site(?=[,: ])"), ""),  # a table is one site, and has no name
 )
-SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])")
+WORDS = "zero|interpolate"  # values of options that `fit` takes as text
+VALUE = rf"\{{[^{{}}]*\}}|\[[^\[\]]*\]|'[^']*'|\d+|(?:{WORDS})\b"
+SPELLED = re.compile(rf"(?<![\w-])({'|'.join(KEYS)})(?![\w-])(?: ({VALUE}))?")
 
 
 class Finding(NamedTuple):
@@ -112,14 +118,26 @@ def unreadable(file: str, error: DataError) -> Finding:
 def respell(text: str, section: str) -> str:
     """A text with keys in place of the options of `mclstm check`; section: the words before each key.
 
-    >>> respell("Declare --missing-mass zero", "data.")
-    'Declare data.missing_mass zero'
+    Without a section the keys are arguments of `fit`.
+
     >>> respell("Declare --unit flow=m3/s, or --budget 0,2", "data.")
-    'Declare data.units {flow: m3/s}, or data.budget [0, 2]'
+    'Declare data.units: {flow: m3/s}, or data.budget: [0, 2]'
+    >>> respell("Declare --missing-mass zero, or --budget 0,2", "")
+    "Declare missing_mass='zero', or budget=[0, 2]"
     """
     for pattern, words in (*YAML, *([] if section else FIT)):
         text = pattern.sub(words, text)
-    return SPELLED.sub(lambda match: section + KEYS[match[1]], text)
+    return SPELLED.sub(lambda match: _as_key(section, *match.groups()), text)
+
+
+def _as_key(section: str, option: str, value: str | None) -> str:
+    """A key, and its value as a config or as Python writes it."""
+    key = section + KEYS[option]
+    if value is None:
+        return key
+    if section:
+        return f"{key}: {value}"
+    return f"{key}={value!r}" if value in WORDS.split("|") else f"{key}={value}"
 
 
 @contextmanager
@@ -129,7 +147,7 @@ def respelled(section: str) -> Iterator[None]:
     >>> with respelled("data."):
     ...     raise DataError("rain.csv: 3 values are missing. Declare --missing-mass zero.")
     Traceback (most recent call last):
-    mclstm.errors.DataError: rain.csv: 3 values are missing. Declare data.missing_mass zero.
+    mclstm.errors.DataError: rain.csv: 3 values are missing. Declare data.missing_mass: zero.
     """
     try:
         yield

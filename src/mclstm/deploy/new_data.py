@@ -23,9 +23,9 @@ from mclstm.config.load import checked, unshared
 from mclstm.config.safe_yaml import Place, read_yaml
 from mclstm.data.checks.departures import departures, trained_ratio
 from mclstm.data.checks.mass_budget import budget_findings, series_budgets
-from mclstm.data.columns import listed
+from mclstm.data.columns import day, listed
 from mclstm.data.features import antecedent_names
-from mclstm.data.findings import Finding, raise_or_warn, respell
+from mclstm.data.findings import VALUE, Finding, raise_or_warn, respell
 from mclstm.data.parts import Parts
 from mclstm.data.read import require_units
 from mclstm.deploy.trained_model import TrainedModel
@@ -48,7 +48,9 @@ OPTIONS: dict[Place, str] = {
     ("data", "attributes"): "--attributes",
 }
 ROLES = {"mass": "mass input", "aux": "auxiliary input", "static": "attribute", "target": "target"}
-KEY = re.compile(rf"\bdata\.(path|reader|attributes|{'|'.join((*ROLES, *FORM))})\b")  # in a message
+KEY = re.compile(
+    rf"\bdata\.(path|reader|attributes|{'|'.join((*ROLES, *FORM))})\b(?:: ({VALUE}))?"
+)  # in a message
 
 
 class Source(NamedTuple):
@@ -239,13 +241,15 @@ def own_options() -> Iterator[None]:
 
 
 def _own_words(text: str) -> str:
-    return KEY.sub(lambda match: _spelled(match[1]), text)
+    return KEY.sub(lambda match: _spelled(*match.groups()), text)
 
 
-def _spelled(key: str) -> str:
+def _spelled(key: str, value: str | None) -> str:
+    """An option of `predict`, or what a file of columns has to say."""
     if key in ("path", "reader", "attributes"):
         return "--data" if key == "path" else f"--{key}"
-    return f"{'columns' if key in ROLES else key} (--columns FILE)"
+    line = "columns" if key in ROLES else key
+    return f"{line if value is None else f'{line}: {value}'} (--columns FILE)"
 
 
 def steps_of(series: xr.Dataset, dates: Dates, path: str) -> tuple[int, int]:
@@ -254,11 +258,11 @@ def steps_of(series: xr.Dataset, dates: Dates, path: str) -> tuple[int, int]:
     try:
         steps = time.slice_indexer(dates.start, dates.end)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"--start {dates.start}, --end {dates.end}: write dates as 2001-12-31.") from None
+        stated = [f"--{name} {date}" for name, date in dates._asdict().items() if date is not None]
+        raise ConfigError(f"{', '.join(stated)}: write dates as 2001-12-31.") from None
     if steps.stop <= steps.start:
-        raise DataError(
-            f"{path} covers {time[0]} to {time[-1]}: --start and --end leave no step of it. Change them."
-        )
+        extent = f"{path} covers {day(time[0])} to {day(time[-1])}"
+        raise DataError(f"{extent}: --start and --end leave no step of it. Change them.")
     return int(steps.start), int(steps.stop)
 
 

@@ -51,6 +51,8 @@ class RunFolder:
     def existing(cls, path: Path) -> "RunFolder":
         """The folder of a run that was begun."""
         folder = cls(path)
+        if not path.exists():
+            raise CheckpointError(f"{path}: there is no such folder. Give the folder of a run.")
         if not folder.config.is_file():
             raise CheckpointError(f"{path} is not a run: it has no config.yaml. Give the folder of a run.")
         return folder

@@ -45,8 +45,8 @@ def likely_mistakes(ratio: float, units: tuple[str, str], expected: float | None
     wrong_by = ratio / (expected or TYPICAL)
     if not units[1]:
         area = float(f"{86.4 * wrong_by:.2g}")
-        fits = f"it fits m3/s from about {area:,.0f} km2 beside mm/day, and " if ratio > 1 else ""
-        return f"Declare the units of mass and target with --unit: {fits}{likely_factor(wrong_by)}"
+        fits = f" (m3/s beside mm/day fits --area {area:.0f})" if ratio > 1 else ""
+        return f"Declare the units of mass and target with --unit NAME=UNIT{fits}; {likely_factor(wrong_by)}"
     over_an_area = (parse(units[0]).amount in VOLUMES) != (parse(units[1]).amount in VOLUMES)
     mistakes = (*OVER_AN_AREA, *MISTAKES) if over_an_area else MISTAKES
     return f"Check the units: {likely_factor(wrong_by, mistakes)}"

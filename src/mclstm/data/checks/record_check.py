@@ -98,7 +98,7 @@ def _dry(values: np.ndarray, _: np.ndarray, role: str) -> Suspicion:
     ):
         return None
     what = f"it is 0 on {lengths[longest]} steps in a row, and never else on more than {others.max()}"
-    remedy = "Leave the cells empty if nothing was measured, and declare --missing-mass"
+    remedy = "Leave the cells empty if nothing was measured, and declare --missing-mass interpolate"
     return int(wet[longest] + 1), what, remedy
 
 

@@ -50,7 +50,7 @@ def _dates(table: Table, gaps_allowed: bool) -> Findings:
     if not index.is_monotonic_increasing:
         back = np.flatnonzero(np.diff(index.asi8) < 0)
         what = f"the dates go back {len(back)} times; they will be sorted"
-        remedy = "Sort the rows by date; if days and months were confused, declare --date-format"
+        remedy = "Sort the rows by date; if days and months were confused, declare --date-format '%d/%m/%Y'"
         first = day(index[back[0] + 1])
         yield Finding(WARNING, "unsorted", what, remedy, first=first, count=len(back), **place)
         index = index.sort_values()
@@ -80,7 +80,7 @@ def _gaps(index: pd.DatetimeIndex, allowed: bool, place: Any) -> Findings:
     elif len(full) > len(index):
         lost = full.difference(index)
         what = f"{len(lost)} steps of {step} are missing"
-        remedy = "Add the rows, or declare --missing-mass (and --missing-aux interpolate)"
+        remedy = "Add the rows, or declare --missing-mass zero (and --missing-aux interpolate)"
         severity = WARNING if allowed else ERROR
         yield Finding(severity, "gap", what, remedy, first=day(lost[0]), count=len(lost), **place)
 
@@ -124,7 +124,7 @@ def _missing(missing: np.ndarray, role: str, allowed: bool) -> tuple[str, str, n
     severity = ERROR if role in ("mass", "aux") and not allowed else WARNING
     what = f"{int(missing.sum())} of {len(missing)} values are missing"
     remedy = {
-        "mass": "Fill them, or declare --missing-mass zero or interpolate",
+        "mass": "Fill them, or declare --missing-mass interpolate (or zero)",
         "aux": "Fill them, or declare --missing-aux interpolate",
         "target": "Nothing to do: only observed steps are scored",
     }.get(role, "Fill them if the column is to be an input")

@@ -65,7 +65,7 @@ def _temperature(column: str, role: str, unit: str, low: float, high: float, fil
     coldest, hottest = (convert(value, unit, "K", role=role) for value in (low, high))
     if coldest < COLDEST or hottest > HOTTEST:
         what = f"values from {low:g} to {high:g} {unit} cannot be temperatures of air or water"
-        remedy = "Correct the unit with --unit, or declare the values that mean missing with --missing"
+        remedy = f"Correct --unit {column}={unit}, or declare what means missing, such as --missing -999"
         yield Finding(ERROR if coldest < 0 else WARNING, "unit", what, remedy, file, "", column)
 
 
