@@ -24,6 +24,7 @@ EXPERIMENTS: dict[str, str] = {
     "hydrology-fine-tuning": "mclstm_paper.hydrology.fine_tuning",
     "hydrology-guided": "mclstm_paper.hydrology.guided",
     "hydrology-process": "mclstm_paper.hydrology.process_models",
+    "hydrology-time": "mclstm_paper.hydrology.time_to_skill",
 }
 
 

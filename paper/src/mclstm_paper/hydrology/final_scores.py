@@ -23,6 +23,8 @@ from mclstm.config.same_model import Run, conserving, find_runs
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
 from mclstm.evaluation.ensemble import model_scores, read_members
 from mclstm.jobs.job import alone
+from mclstm.report.comparison.low_flow_section import low_flow_rows
+from mclstm.report.comparison.model_groups import zero_shares
 from mclstm.training.atomic import write_text_atomic
 from mclstm.training.cost import commit
 from mclstm.training.folder import RunFolder
@@ -85,8 +87,12 @@ def scored_rows(recipe: Recipe, members: Mapping[str, Sequence[Run]], look: int)
         sites = [str(site) for site in flows[0]["site"].to_numpy()]
         weights = weights_at(sites, recipe[name].get("weights"))
         scores = model_scores(name, flows, all(conserving(run.config) for run in runs), weights)
-        shown = scores[1:] if recipe[name]["mixed"] else scores  # several models have no single one
-        whole = rows_of(shown, f"{len(sites)} basins", in_papers_setting(flows[0]))
+        mixed, setting = recipe[name]["mixed"], f"{len(sites)} basins"
+        shown = scores[1:] if mixed else scores  # several models have no single one
+        whole = rows_of(shown, setting, in_papers_setting(flows[0]))
+        if not mixed:  # what decides the FLV of its members
+            dry = low_flow_rows(name, scores[0].frames, zero_shares(flows), setting)
+            whole += [row | {"paper": None} for row in dry]
         rows += [row | {"scoring": look} for row in with_costs(whole, paths)]
     return rows
 

@@ -64,6 +64,7 @@ LONG_RUNS = (
     LongRun("process models", "hydrology-process", {}, 2.0, CAMELS),
     LongRun("guided cell", "hydrology-guided", {}, 0.3, ("camels", "snow")),
     members("hybrid-temperature", 5, 1.3),
+    LongRun("time to a skill", "hydrology-time", {}, 5.0, CAMELS),
     members("mclstm", 5, 5.0),
     members("lstm-balance", 5, 2.2),
     LongRun(

@@ -11,7 +11,7 @@ from mclstm.report.comparison.model_groups import Group
 from mclstm.report.comparison.score_section import member_rows, short_label
 from mclstm.report.markdown import NOTHING, text_table
 
-__all__ = ["HEADS", "LOW_FLOW_METRICS", "low_flow_line", "low_flow_section"]
+__all__ = ["HEADS", "LOW_FLOW_METRICS", "low_flow_line", "low_flow_rows", "low_flow_section"]
 
 # The share of steps at or below zero, how many sites have such steps, and the median FLV of both kinds of
 # sites.
@@ -26,23 +26,28 @@ def low_flow_section(groups: Sequence[Group], setting: str) -> Section:
     single = [item for item in groups if len(item.scores[0].frames) == item.zeros.shape[1]]
     if len(targets(groups[0].flows)) > 1 or not any(bool((item.zeros > 0).any(axis=None)) for item in single):
         return Section()
-    rows = [row for item in single for row in low_flow_rows(item, setting)]
+    rows = [
+        row for item in single for row in low_flow_rows(item.name, item.scores[0].frames, item.zeros, setting)
+    ]
     lines = [low_flow_line(item.name, rows) for item in single]
     return Section("Low flows", f"{TEXT}\n\n{text_table(HEADS, lines)}", rows)
 
 
-def low_flow_rows(item: Group, setting: str) -> list[Row]:
-    """The numbers of one model, with those of each member."""
-    frames = [frame["flv"].rename(index=str).reindex(item.zeros.index) for frame in item.scores[0].frames]
-    dry = [item.zeros[member] > 0 for member in item.zeros]
+def low_flow_rows(name: str, scores: Sequence[pd.DataFrame], zeros: pd.DataFrame, setting: str) -> list[Row]:
+    """The numbers of one model, with those of each member.
+
+    scores: of each member, by site · zeros: the share of steps without simulated flow, by site and member
+    """
+    frames = [frame["flv"].rename(index=str).reindex(zeros.index) for frame in scores]
+    dry = [zeros[member] > 0 for member in zeros]
     columns = (
-        item.zeros.mean(),
+        zeros.mean(),
         pd.Series([float(some.sum()) for some in dry]),
         pd.Series([median(flv[some]) for flv, some in zip(frames, dry, strict=True)]),
         pd.Series([median(flv[~some]) for flv, some in zip(frames, dry, strict=True)]),
     )
     pairs = zip(LOW_FLOW_METRICS, columns, strict=True)
-    return [row for metric, values in pairs for row in member_rows(item.name, setting, metric, values)]
+    return [row for metric, values in pairs for row in member_rows(name, setting, metric, values)]
 
 
 def median(values: pd.Series) -> float:

@@ -24,7 +24,7 @@ from mclstm.evaluation.score_tables import read_table
 from mclstm.explain.water_balance import mean_balance, water_balance
 from mclstm.report.comparison.score_section import KINDS, OTHER_MODELS
 
-__all__ = ["Group", "evaluated", "grouped", "groups_of", "joined"]
+__all__ = ["Group", "evaluated", "grouped", "groups_of", "joined", "zero_shares"]
 
 
 class Group(NamedTuple):
