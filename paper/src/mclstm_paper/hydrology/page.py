@@ -113,6 +113,16 @@ def scores(root: Path) -> str:
     return comparison_table(rows) if any(row["value"] is not None for row in rows) else NO_ROWS
 
 
+def published(root: Path) -> str:
+    """Our members of the published code's design, beside the paper's numbers."""
+    rows = [row for row in read(root, "published.json")["rows"] if row["metric"] in COMPARED]
+    if not rows:
+        return not_measured("published.json")
+    paper = {(row["model"], row["metric"]): row["paper"] for row in read(root)["rows"]}
+    beside = [row | {"paper": paper.get((row["model"], row["metric"]))} for row in rows]
+    return f"{comparison_table(beside)}\n\n{rows[0]['setting']}."
+
+
 def significance(root: Path) -> str:
     """Wilcoxon's tests of our MC-LSTM against every other model, and the claims about all of them."""
     claims = read(root)["claims"]
@@ -214,6 +224,7 @@ def read(root: Path, name: str = "stated.json") -> dict[str, Any]:
 
 BLOCKS: dict[str, Block] = {
     "hydrology": scores,
+    "hydrology-published": published,
     "hydrology-tests": significance,
     "hydrology-snow": snow,
     "hydrology-evapotranspiration": evapotranspiration,
