@@ -13,6 +13,7 @@ from mclstm.data.scaling import Moment, moments, moments_from_json
 from mclstm.data.site_tables import Roles
 from mclstm.data.windows import Tensors, Windows, gather, span, tensors, windows
 from mclstm.errors import CheckpointError, DataError
+from mclstm.training.loop import batch_of
 
 DAYS = 60
 
@@ -88,6 +89,27 @@ def test_data_that_begins_with_the_training_period_is_used_to_its_end(
         for site, low in ((0, warmup), (1, days - length + warmup)):
             assert not counts[site, :low].any()
             assert (counts[site, low:] == 1).all()
+
+
+def test_windows_of_an_epoch_move_apart_and_over_epochs_begin_everywhere() -> None:
+    """Were they to share one shift, all sites would be scored on the same days of a year."""
+    days = pd.date_range("2001-01-01", periods=200)
+    frame = pd.DataFrame({"rain": 1.0, "flow": 1.0}, index=days)
+    table = from_frames({f"{n:02}": frame for n in range(40)}, Roles(("rain",), (), (), ("flow",)))
+    data = tensors(table, moments(table), torch.float64)
+    where = windows(data, (0, 200), "sequence", 30, 20)
+    assert where.every == 10
+    model = torch.nn.Identity()  # one model, no members
+    starts = [
+        batch_of(model, data, where, seed=0, epoch=epoch, part=slice(None)).start.numpy()
+        for epoch in range(20)
+    ]
+    # Windows at either end of the record may not move beyond it.
+    inner = [some[(some >= 10) & (some < 160)] % where.every for some in starts]
+    assert len(set(inner[0])) > 5
+    counts = np.bincount(np.concatenate(inner), minlength=10) / sum(map(len, inner))
+    # 40 sites draw a shift in each of 20 epochs: 800 draws, deviation 0.011.
+    np.testing.assert_allclose(counts, 0.1, atol=0.045)
 
 
 def test_gather_is_the_slice() -> None:

@@ -99,6 +99,18 @@ def test_evapotranspiration_is_penalised_until_it_closes() -> None:
     assert out.penalty > 0
 
 
+def test_the_memory_of_an_mclstm_reads_weather_and_attributes_but_no_mass() -> None:
+    """As the paper's appendix has it: an LSTM on the auxiliaries; the gates hear nothing but its output."""
+    model = MODELS["mclstm"](SIZES, SCALE, hidden_size=4, aux_memory=5)
+    x, a, static = batch()
+    heard = model.enter(x, a, static, {})
+    assert heard.a.shape == (12, 4, 5)
+    assert heard.static.shape == (4, 0)
+    assert torch.equal(model.enter(x + 1, a, static, {}).a, heard.a)
+    for other in ((x, a + 1, static), (x, a, static + 1)):
+        assert (model.enter(*other, {}).a != heard.a).all()
+
+
 def test_lstm_is_scaled_and_its_forget_gate_starts_open() -> None:
     model = MODELS["lstm"](SIZES, SCALE, hidden_size=4, forget_bias=3.0)
     total = model.lstm.bias_ih_l0 + model.lstm.bias_hh_l0
