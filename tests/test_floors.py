@@ -26,7 +26,7 @@ FLOORS = [
     {"config"},
     {"series_from_config", "evaluation_files"},
     {"from_config"},
-    {"simulation"},
+    {"simulation", "lessons"},
     {"report"},
     {"run_inputs", "evaluation_of_parts"},
     {"pipeline", "fitted", "dataframe"},

@@ -26,11 +26,13 @@ from mclstm.models.members import seeded
 from mclstm.models.output import Sizes, scale_of
 from mclstm.series_from_config import inputs
 from mclstm.training.checkpoint import model_hash
+from mclstm.training.device import find_device
 from mclstm.training.folder import RunFolder
+from mclstm.training.ranks import Ranks
 from mclstm.training.start import Start, read_start
 
 __all__ = [
-    "SavedRun", "build", "clip_negative", "clipped_targets", "guided_of", "open_run", "rhythm_of",
+    "SavedRun", "alone", "build", "clip_negative", "clipped_targets", "guided_of", "open_run", "rhythm_of",
     "seen_in_training", "start_with", "training_start", "warmup_of", "with_residence",
 ]  # fmt: skip
 
@@ -59,6 +61,11 @@ def set_threads(config: Config) -> None:
     """Use the threads of the config: sums, and so the last bits of all results, depend on their number."""
     if config.training.threads is not None:
         torch.set_num_threads(config.training.threads)
+
+
+def alone(config: Config) -> Ranks:
+    """This process as the only one that trains, on the device of the config."""
+    return Ranks(find_device(config.training.device, torch.cuda.device_count()))
 
 
 def build(config: Config, moments: dict[str, Moment]) -> tuple[nn.Module, str]:

@@ -16,9 +16,7 @@ from mclstm.config import Config, dump_config
 from mclstm.data.manifest import require_same
 from mclstm.data.parts import Parts
 from mclstm.data.scaling import Moment
-from mclstm.data.sequences import sequences
-from mclstm.data.series import times
-from mclstm.data.windows import StoredTensors, Tensors, Windows, span, windows
+from mclstm.data.windows import StoredTensors, Tensors, span
 from mclstm.errors import ConfigError, DataWarning
 from mclstm.evaluation.rival_scores import rival_table
 from mclstm.evaluation.score_tables import median_score, middle, score_table
@@ -26,30 +24,30 @@ from mclstm.evaluation_files import Evaluation, Tables, read_tables, write_evalu
 from mclstm.evaluation_of_parts import evaluate_parts
 from mclstm.explain.water_balance import balance_table
 from mclstm.from_config import (
+    alone,
     build,
     clip_negative,
-    guided_of,
     open_run,
-    rhythm_of,
-    seen_in_training,
     set_threads,
     training_start,
     warmup_of,
 )
+from mclstm.lessons import Lessons, lessons_of, require_shares
 from mclstm.run_inputs import Inputs, manifest_for, open_series, read_inputs, tensors_of
 from mclstm.simulation import simulate_parts, simulate_period, simulate_rivals
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
 from mclstm.training.folder import RunFolder
+from mclstm.training.learner import follow
 from mclstm.training.loop import fit, planned_updates
-from mclstm.training.loss import importance_of
 from mclstm.training.progress import Display, showing
+from mclstm.training.ranks import Ranks
 from mclstm.training.run_lock import locked
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "Run", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume",
+    "Run", "assist", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume",
     "warn_of_overfitting",
 ]  # fmt: skip
 
@@ -86,31 +84,63 @@ class Run(NamedTuple):
         return self.data
 
 
-def train(config: Config, root: Path, *, quiet: bool = False, series: xr.Dataset | None = None) -> Run:
+def train(
+    config: Config,
+    root: Path,
+    *,
+    quiet: bool = False,
+    series: xr.Dataset | None = None,
+    ranks: Ranks | None = None,
+) -> Run:
     """Begin a run in a new folder below `root` and train it to the end.
 
     series: the data of the config, if the caller has read it already; its patterns are then resolved
+    ranks: the processes that train it, of which this is the first; None: this one alone
     """
+    ranks = ranks or alone(config)
+    require_shares(config, ranks.size)
     inputs = read_inputs(config, series)
     folder = RunFolder.create(root, config.name)
     with locked(folder.path):
-        return _fit(_begin(folder, inputs), partial(showing, quiet=quiet))
+        return _fit(_begin(folder, inputs), partial(showing, quiet=quiet), ranks)
 
 
-def resume(path: Path, *, quiet: bool = False) -> Run:
-    """Continue a run in place; a finished run stays as it is."""
+def resume(path: Path, *, quiet: bool = False, ranks: Ranks | None = None) -> Run:
+    """Continue a run in place, on `ranks` or as its config says; a finished run stays as it is."""
     with locked(RunFolder.existing(path).path):
-        return _fit(load_run(path), partial(showing, quiet=quiet))
+        run = load_run(path)
+        ranks = ranks or alone(run.config)
+        require_shares(run.config, ranks.size)
+        return _fit(run, partial(showing, quiet=quiet), ranks)
 
 
-def train_or_resume(path: Path, config: Config, display: Display, stop: Stop) -> Run:
+def train_or_resume(
+    path: Path, config: Config, display: Display, stop: Stop, ranks: Ranks | None = None
+) -> Run:
     """Train the run in this very folder to its end; a run that has begun continues with its own config."""
     make_folder(path)
     with locked(path):
         if RunFolder(path).config.is_file():
-            return _fit(load_run(path), display, stop)
+            run = load_run(path)
+            return _fit(run, display, ranks or alone(run.config), stop)
+        ranks = ranks or alone(config)
         inputs = read_inputs(config)
-        return _fit(_begin(RunFolder.at(path), inputs), display, stop)
+        return _fit(_begin(RunFolder.at(path), inputs), display, ranks, stop)
+
+
+def assist(what: Config | Path, ranks: Ranks, series: xr.Dataset | None = None) -> None:
+    """As another rank than the first, help it to train a config, or to resume the run at a path."""
+    if isinstance(what, Path):
+        run = load_run(what)
+        config, series, scaling, data = run.config, run.series, run.moments, run.data
+    else:
+        config, series, parts, scaling = read_inputs(what, series)
+        set_threads(config)
+        data = tensors_of(parts, scaling)
+    model, _ = build(config, scaling)
+    lessons = lessons_of(config, series, scaling, data)
+    settings = config.training.for_a_rank()
+    follow(model.to(ranks.device), lessons.data, lessons.where, lessons.importance, ranks, **settings)
 
 
 def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> Evaluation:
@@ -189,24 +219,24 @@ def _begin(folder: RunFolder, inputs: Inputs) -> Run:
     return Run(folder, config, scaling, model, model_hash, series, parts, tensors_of(parts, scaling))
 
 
-def _fit(run: Run, display: Display, stop: Stop = lambda: None) -> Run:
+def _fit(run: Run, display: Display, ranks: Ranks, stop: Stop = lambda: None) -> Run:
     """Cut the training period into windows and train the run on them until its end."""
     training, folder = run.config.training, run.folder
     _start(run)
-    period = span(run.series, run.config.periods.train_pair, "train")
-    seen = _seen_in_training(run)
-    where = _windows(seen, period)
-    _note_silent_sites(run, set(where.site.tolist()))
-    total = planned_updates(len(where.site), training.batch_size, training.epochs, training.updates)
-    folder.note(f"training {run.config.model.name}: {total} updates on {len(where.site)} windows")
-    counts = training.for_the_loss(run.config.data.target, guided_of(run.config))
-    importance = importance_of(seen.data.y, steps=slice(*period), **counts)
+    lessons = lessons_of(run.config, run.series, run.moments, run.data)
+    for line in lessons.notes:
+        folder.note(line)
+    count = len(lessons.where.site)
+    total = planned_updates(count, training.batch_size, training.epochs, training.updates)
+    folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
+    run.model.to(ranks.device)
     with display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
-            run.model, seen.data, where, importance, folder.path,
-            validate=_validation(seen), show=show, model_hash=run.model_hash,
-            place=place_in(run.series), stop=stop, **training.for_the_loop(),
+            run.model, lessons.data, lessons.where, lessons.importance, folder.path,
+            validate=_validation(run, lessons), show=show, model_hash=run.model_hash,
+            place=place_in(run.series), stop=stop, ranks=ranks, **training.for_the_loop(),
         )  # fmt: skip
+    run.model.cpu()  # what comes after training is the same on every machine
     best = "" if progress.best is None else f", best {progress.best:.4f}"
     folder.note(f"finished after {progress.update} updates{best}")
     return run
@@ -221,47 +251,18 @@ def _start(run: Run) -> None:
         run.folder.note(f"starting from {start.weights}")
 
 
-def _seen_in_training(run: Run) -> Run:
-    """The run with the data that training and validation see, which `training.scored` may limit."""
-    if not run.config.training.scored:
-        return run
-    series = seen_in_training(run.config, run.series)
-    return run._replace(series=series, parts=[series], data=tensors_of([series], run.moments))
-
-
-def _windows(run: Run, period: tuple[int, int]) -> Windows:
-    training, rhythm = run.config.training, rhythm_of(run.config)
-    if rhythm is None:
-        return windows(run.data, period, training.scheme, training.length, training.warmup, training.stride)
-    time = times(run.series)
-    for name in ("validation", "test"):  # a period without a whole sequence cannot be simulated
-        later = run.config.periods.pair(name)
-        if later is not None:
-            sequences(run.tensors, time, span(run.series, later, name), rhythm, observed=False)
-    where, left_out = sequences(run.tensors, time, period, rhythm, observed=True)
-    run.folder.note(
-        f"each {rhythm}: {len(where.site)} sequences to train on, {left_out} left out as incomplete"
-    )
-    return where
-
-
-def _note_silent_sites(run: Run, teaching: set[int]) -> None:
-    silent = [str(site) for row, site in enumerate(run.series["site"].to_numpy()) if row not in teaching]
-    if silent:
-        run.folder.note(f"{len(silent)} sites have no window and teach nothing: {', '.join(silent[:20])}")
-
-
 def place_in(series: xr.Dataset) -> Callable[[int, int], str]:
     """A function that names a site and a step of it by name and date."""
     sites, time = series["site"].to_numpy(), series["time"].to_numpy()
     return lambda site, step: f"site {sites[site]} at {np.datetime_as_string(time[step], unit='m')}"
 
 
-def _validation(run: Run) -> Callable[[], float] | None:
+def _validation(run: Run, lessons: Lessons) -> Callable[[], float] | None:
     period = run.config.periods.pair("validation")
     if period is None:
         return None
-    return lambda: _median_score(run, span(run.series, period, "validation"))
+    seen = run._replace(series=lessons.series, data=lessons.data)
+    return lambda: _median_score(seen, span(run.series, period, "validation"))
 
 
 def _median_score(run: Run, period: tuple[int, int]) -> float:

@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from mclstm.cli.one_voice import helping, may_speak
 from mclstm.cli.verbs import PAPER_VERBS, VERBS, example, meant, purpose
 from mclstm.errors import (
     CheckpointError,
@@ -74,7 +75,8 @@ def _show(plainly: Callable[..., None]) -> Callable[..., None]:
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, DataWarning):
-            _say(f"warning: {message}", 0)
+            if not helping():
+                _say(f"warning: {message}", 0)
         else:
             plainly(message, category, *rest, **more)
 
@@ -93,7 +95,7 @@ def _outcome(verb: str, words: list[str]) -> int:
         code = app(words, prog_name=f"mclstm {verb}", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except MISTAKES as error:
-        return _say(str(error), 2)
+        return _say(str(error), 2) if may_speak() else 2
     except Interrupted as stop:
         return _say(str(stop), 128 + stop.signum)
     except KeyboardInterrupt:
@@ -105,6 +107,8 @@ def _outcome(verb: str, words: list[str]) -> int:
             return _say(f"{error.format_message().rstrip('.')}. Try: mclstm {verb} --help", 2)
         if type(error).__name__ == "Abort":
             return _say("interrupted", 130)
+        if not may_speak():
+            return 1
         traceback.print_exc()
         return _say("This is a bug in mclstm: please report the lines above.", 1)
 

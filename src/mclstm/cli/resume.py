@@ -13,6 +13,9 @@ __all__ = ["resume"]
 
 def resume(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="folder of the run")],
+    device: Annotated[
+        str | None, typer.Option(help="train here instead of on training.device of the run")
+    ] = None,
     figures: Figures = True,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -21,12 +24,18 @@ def resume(
     from mclstm import pipeline
     from mclstm.deploy.result_page import page_of_run
     from mclstm.evaluation_files import Evaluation
+    from mclstm.from_config import open_run
     from mclstm.training.folder import RunFolder
     from mclstm.training.state import read_progress
+    from mclstm.training.torchrun import joined
 
     last = RunFolder.existing(path).checkpoints / "last.safetensors"
     finished = last.is_file() and read_progress(last).finished
-    run = pipeline.resume(path, quiet=quiet or as_json)
+    with joined(device or open_run(path).config.training.device) as ranks:
+        if not ranks.first:
+            pipeline.assist(path, ranks)
+            return
+        run = pipeline.resume(path, quiet=quiet or as_json, ranks=ranks)
     results = pipeline.evaluate_once(run, figures=figures)
     if finished:
         print(f"{path} was finished before: nothing was trained.", file=sys.stderr)

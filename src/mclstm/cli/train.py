@@ -28,8 +28,13 @@ def train(
     series = read_series(settings, require_target=True) if settings.data.in_memory else None
     from mclstm import pipeline
     from mclstm.deploy.result_page import page_of_run
+    from mclstm.training.torchrun import joined
 
-    run = pipeline.train(settings, out, quiet=quiet or as_json, series=series)
+    with joined(settings.training.device) as ranks:
+        if not ranks.first:
+            pipeline.assist(settings, ranks, series)
+            return
+        run = pipeline.train(settings, out, quiet=quiet or as_json, series=series, ranks=ranks)
     results = pipeline.evaluate(run, figures=figures)
     pipeline.warn_of_overfitting(run)
     page = page_of_run(run, results) if settings.data.in_memory else None

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from mclstm.config.data import DataConfig, PeriodsConfig
-from mclstm.config.field_types import NAME, READER, READER_NAMES, WORDS
+from mclstm.config.field_types import DEVICE, NAME, READER, READER_NAMES, WORDS
 from mclstm.config.model import HybridConfig, LSTMConfig, MCLSTMConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place
@@ -25,6 +25,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "sequences": SequencesConfig,
 }  # fmt: skip
 PATTERNS = {
+    DEVICE: "cpu, cuda, cuda:0 or another number, or auto",
     NAME: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",
     READER: f"one of {', '.join(READER_NAMES)}, camels_us/<product>, traffic4cast/<order>",
     WORDS: "words of letters, digits, '_', '.' and '-'",

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 __all__ = [
+    "DEVICE",
     "EXPONENT",
     "NAME",
     "READER",
@@ -43,6 +44,7 @@ READER_NAMES = (
     "camels_us",
     "traffic4cast",
 )
+DEVICE = r"^(auto|cpu|cuda(:\d{1,3})?)$"
 READER = rf"^({'|'.join(READER_NAMES)}|(camels_us|traffic4cast)/[a-z_]+)$"
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # the years pandas can hold in nanoseconds
 

@@ -19,7 +19,7 @@ REASONS = {
     "all data are in memory": ["cache_validation_data", "num_workers"],
     "a note of the run that wrote the file": ["commit_hash", "package_version"],
     "unknown keys are always refused": ["dev_mode"],
-    "runs on the CPU": ["device"],
+    "training.device chooses; without it the CPU": ["device"],
     "runs have a journal": [
         "experiment_logger",
         "log_interval",

@@ -17,7 +17,7 @@ __all__ = [
 FREE = {
     "data": {"path", "attributes", "budget"},
     "model": {"backend", "losses"},
-    "training": {"seed", "members", "threads", "checkpoint_every"},
+    "training": {"seed", "members", "threads", "device", "checkpoint_every"},
 }
 # Keys added in later versions, each with the value that changes nothing: runs, packed models and saved states
 # of earlier versions keep their fingerprints.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from mclstm.config.field_types import EXPONENT, RULES, Count, without_doubles
+from mclstm.config.field_types import DEVICE, EXPONENT, RULES, Count, without_doubles
 from mclstm.config.rhythm import Slot
 
 __all__ = ["EvaluationConfig", "MetricName", "TrainingConfig"]
@@ -29,9 +29,11 @@ Rate = Annotated[float, Field(gt=0, le=10), EXPONENT]
 Step = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
 
 BEFORE_THE_LOOP = {
-    "optimiser", "threads", "scheme", "length", "warmup", "stride", "loss", "scored", "impute", "members",
-    "peak", "start", "guide_weight",
+    "optimiser", "threads", "device", "scheme", "length", "warmup", "stride", "loss", "scored", "impute",
+    "members", "peak", "start", "guide_weight",
 }  # fmt: skip
+
+ON_EVERY_RANK = {"batch_size", "seed", "clip", "weight_decay", "warmup_gradient"}
 
 
 class PeakConfig(BaseModel, **RULES):
@@ -109,6 +111,9 @@ class TrainingConfig(BaseModel, **RULES):
     model the member with this seed begins. null starts from random weights."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads to compute with; fix it for bit-identical repeats. null leaves it to torch."""
+    device: Annotated[str, Field(pattern=DEVICE)] = "cpu"
+    """Where to train: cpu, cuda, a GPU by its number such as cuda:1, or auto for a GPU if there is one. A run
+    may be resumed elsewhere; evaluation and prediction are done on the CPU."""
 
     @model_validator(mode="after")
     def an_end_and_a_score(self) -> "TrainingConfig":
@@ -130,6 +135,10 @@ class TrainingConfig(BaseModel, **RULES):
         """The keywords of the training loop, without those that choose the windows and the loss."""
         updates = 0 if self.peak is None else self.peak.updates
         return self.model_dump(exclude=BEFORE_THE_LOOP) | {"peak_updates": updates}
+
+    def for_a_rank(self) -> dict[str, Any]:
+        """The keywords of a process that helps another to train."""
+        return self.model_dump(include=ON_EVERY_RANK)
 
     def for_the_loss(self, targets: Sequence[str], guided: Collection[str] = ()) -> dict[str, Any]:
         """The keywords of the loss: its name, what a peak is and counts, and what each target counts."""

@@ -72,6 +72,10 @@ class Batch(NamedTuple):
     static: Tensor  # (B, S)
     y: Tensor  # (scored, B, targets)
 
+    def to(self, device: torch.device) -> "Batch":
+        """The same on a device."""
+        return Batch(*(value.to(device) for value in self))
+
 
 def tensors(series: xr.Dataset, moments: Mapping[str, Moment], dtype: torch.dtype) -> Tensors:
     """A checked series as tensors: mass as it is, auxiliaries and statics standardised."""

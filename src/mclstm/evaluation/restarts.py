@@ -19,7 +19,7 @@ from torch import nn
 
 from mclstm.data.windows import Tensors, spans
 from mclstm.evaluation.prediction_dataset import prediction_dataset
-from mclstm.models.output import Output
+from mclstm.models.output import Output, device_of
 
 __all__ = ["simulate_with_restarts", "with_restarts"]
 
@@ -79,8 +79,9 @@ def _run(
 ) -> NDArray[np.float64]:  # (length, n, outlets)
     rows = torch.full((len(start),), site)
     steps = torch.from_numpy(start).unsqueeze(0) + torch.arange(length).unsqueeze(1)
-    output: Output = model(data.x[rows, steps], data.a[rows, steps], data.static[rows])
-    y: NDArray[np.float64] = output.y.double().numpy()
+    inputs = data.x[rows, steps], data.a[rows, steps], data.static[rows]
+    output: Output = model(*(value.to(device_of(model)) for value in inputs))
+    y: NDArray[np.float64] = output.y.double().cpu().numpy()
     return y
 
 

@@ -14,7 +14,7 @@ from mclstm.data.windows import Tensors, span, spans
 from mclstm.errors import DataError
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
 from mclstm.evaluation.turnover import throughput, turnover_days
-from mclstm.models.output import Output, State
+from mclstm.models.output import Output, State, device_of
 
 __all__ = ["Simulation", "first_state", "require_periods", "simulate", "site_batches"]
 
@@ -68,7 +68,9 @@ def simulate(
         for name, values in output_series(model, output, stores, cells).items():
             shape = (len(data.x), period[1] - start, *values.shape[2:])
             into = collected.setdefault(name, np.full(shape, np.nan))
-            into[batch.sites, batch.first - start : batch.after - start] = values.transpose(0, 1).numpy()
+            into[batch.sites, batch.first - start : batch.after - start] = (
+                values.transpose(0, 1).cpu().numpy()
+            )
         passed = throughput(model, output, data.static[rows]) if stores and cells else None
         if passed is not None:
             into = collected.setdefault(PASSED, np.zeros((len(data.x), *passed.shape[1:])))
@@ -76,7 +78,7 @@ def simulate(
         for name, value in output.state.items():
             if name not in final:
                 final[name] = first_state(name, output, len(data.x))
-            final[name][rows] = value
+            final[name][rows] = value.cpu()
     passages = collected.pop(PASSED, None)
     arrays = {name: array[:, period[0] - start :] for name, array in collected.items()}
     inside = series.isel(time=slice(*period))
@@ -113,8 +115,8 @@ def first_state(name: str, output: Output, sites: int) -> Tensor:
     """The state (sites, ...) before the first step of a model that began without one; cells may be full."""
     value = output.state[name]
     if name == "cells" and output.c is not None:
-        return output.c[0, :1].expand(sites, -1).clone()
-    return value.new_zeros(sites, *value.shape[1:])
+        return output.c[0, :1].cpu().expand(sites, -1).clone()
+    return value.cpu().new_zeros(sites, *value.shape[1:])
 
 
 def site_batches(covered: NDArray[np.bool_], start: int, after: int) -> Iterator[SiteBatch]:
@@ -126,6 +128,8 @@ def site_batches(covered: NDArray[np.bool_], start: int, after: int) -> Iterator
 
 @torch.no_grad()
 def _forward(model: nn.Module, data: Tensors, rows: Tensor, steps: slice, before: State | None) -> Output:
-    x, a = (value[rows, steps].transpose(0, 1).contiguous() for value in (data.x, data.a))
-    output: Output = model(x, a, data.static[rows], before)
+    place = device_of(model)
+    x, a = (value[rows, steps].transpose(0, 1).contiguous().to(place) for value in (data.x, data.a))
+    before = None if before is None else {name: value.to(place) for name, value in before.items()}
+    output: Output = model(x, a, data.static[rows].to(place), before)
     return output

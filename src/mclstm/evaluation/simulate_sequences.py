@@ -13,7 +13,7 @@ from mclstm.data.series import times
 from mclstm.data.windows import Tensors, gather
 from mclstm.evaluation.prediction_dataset import output_series, prediction_dataset
 from mclstm.evaluation.turnover import throughput, turnover_days
-from mclstm.models.output import Output
+from mclstm.models.output import Output, device_of
 
 __all__ = ["simulate_sequences"]
 
@@ -47,13 +47,13 @@ def simulate_sequences(
     order = np.argsort(where.start, kind="stable")  # in order of time
     for at in range(0, len(order), batch_size):
         chosen = order[at : at + batch_size]
-        batch = gather(data, where, chosen)
+        batch = gather(data, where, chosen).to(device_of(model))
         output: Output = model(batch.x, batch.a, batch.static)
         site = where.site[chosen, np.newaxis]
         steps = where.start[chosen, np.newaxis] + np.arange(where.length) - period[0]
         for name, values in output_series(model, output, stores, cells).items():
             into = collected.setdefault(name, np.full((*shape, *values.shape[2:]), np.nan))
-            into[site, steps] = values.transpose(0, 1).numpy()
+            into[site, steps] = values.transpose(0, 1).cpu().numpy()
         passed = throughput(model, output, batch.static) if stores and cells else None
         if passed is not None:
             passages = np.zeros((len(data.x), *passed.shape[1:])) if passages is None else passages

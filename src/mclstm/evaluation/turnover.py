@@ -21,8 +21,8 @@ def throughput(model: nn.Module, output: Output, static: Tensor) -> Floats | Non
     """What each cell held and what left it, sums over steps, (B, 2, K); None without such cells."""
     if output.c is None or not isinstance(model, MassModel) or not model.layer.conserving:
         return None
-    held, passed = model.trace_of(output, static).throughput(STEPS)
-    return np.stack([held.numpy(), passed.numpy()], axis=1)
+    held, passed = model.trace_of(output, static.to(output.c.device)).throughput(STEPS)
+    return np.stack([held.cpu().numpy(), passed.cpu().numpy()], axis=1)
 
 
 def turnover_days(sums: Floats, time: pd.DatetimeIndex) -> Floats:  # (..., 2, K) -> (..., K)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-__all__ = ["Moments", "Output", "Sizes", "State", "scale_of"]
+__all__ = ["Moments", "Output", "Sizes", "State", "device_of", "scale_of"]
 
 # What a model keeps between two calls, by name, each (B, ...): two halves of a sequence equal the whole.
 State = dict[str, Tensor]
@@ -51,3 +52,8 @@ class Output(NamedTuple):
     c: Tensor | None = None  # (T + 1, B, K) storage
     x: Tensor | None = None  # (T, B, M) mass as it entered the stores
     a: Tensor | None = None  # (T, B, A) what the gates saw beside it
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the weights of a model are, and its inputs have to be."""
+    return next(model.parameters()).device

@@ -7,16 +7,16 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from mclstm.data.windows import Batch, StoredTensors, Tensors, Windows, gather, stacked
+from mclstm.data.windows import StoredTensors, Tensors, Windows
 from mclstm.errors import Interrupted
-from mclstm.models.members import Members
 from mclstm.training.interrupt import listening
+from mclstm.training.learner import Learner
 from mclstm.training.loss import Importance
-from mclstm.training.order import batches_per_epoch, locate, orders, shifts
+from mclstm.training.order import batches_per_epoch, locate
 from mclstm.training.progress import Show
+from mclstm.training.ranks import Ranks, Task
 from mclstm.training.recorder import Recorder
 from mclstm.training.state import Progress
-from mclstm.training.update import one_update
 from mclstm.training.weight_average import Average
 
 __all__ = ["fit", "planned_updates"]
@@ -61,6 +61,7 @@ def fit(
     average: float = 0.0,
     peak_updates: int = 0,
     stop: Callable[[], int | None] = lambda: None,
+    ranks: Ranks | None = None,
 ) -> Progress:
     """Train until done, interrupted or NaN; continues from checkpoints/last.safetensors if it exists.
 
@@ -73,34 +74,34 @@ def fit(
     peak_updates: in so many last updates the peaks of `importance` count more
     validate: the score of the present weights, higher is better · place: names a site and step in an error
     stop: is asked after every update for the number of a signal; the run then stops as if that had come
+    ranks: other processes that take part in every update; None: there are none
     """
     # What there is to learn from.
     count, per_epoch = len(where.site), batches_per_epoch(len(where.site), batch_size)
     total = planned_updates(count, batch_size, epochs, updates)
-    without_gradient = 0 if warmup_gradient else where.length - where.scored
 
     # Where the run stands.
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     mean = Average(model, average)
     recorder = Recorder(folder, mean, optimiser, model_hash)
+    ranks = ranks or Ranks(torch.device("cpu"))
+    learner = Learner(model, optimiser, data, where, importance, batch_size, seed, clip, warmup_gradient)
     progress = recorder.resume()
     if not progress.finished:
         recorder.checkpoint(progress)  # a run that cannot save does not begin
 
-    with listening() as stopped:
+    with listening() as stopped, ranks.united(model, optimiser, learner.without_gradient):
         while not progress.finished:
             # One update on the batch of this epoch and position.
             epoch, position = locate(progress.update, count, batch_size)
-            part = slice(position * batch_size, (position + 1) * batch_size)
-            batch = batch_of(model, data, where, seed, epoch, part)
             rate = rate_at(learning_rate, schedule, epoch if schedule_by == "epoch" else progress.update)
-            counts = importance.of(batch.site, peaks=progress.update >= total - peak_updates)
+            task = Task(progress.update, epoch, position, rate, progress.update >= total - peak_updates)
             random = torch.get_rng_state()
-            step = one_update(model, optimiser, batch, counts, rate, clip, without_gradient)
+            step = learner.update(task, ranks)
             progress = progress._replace(update=progress.update + 1)
             if not step.finite:
-                settings = {"update": progress.update, "clip": clip, "without_gradient": without_gradient}
-                raise recorder.failed(step, batch, counts, random, place, **settings)
+                step, batch, counts = learner.whole(task, step, ranks)
+                raise recorder.failed(step, batch, counts, random, place, **learner.settings(task))
             mean.follow(progress.update)
             done, epoch_over = progress.update == total, position + 1 == per_epoch
 
@@ -116,25 +117,13 @@ def fit(
             progress = progress._replace(finished=done or enough)
 
             # Save what survives a crash.
-            signum = stopped() or stop()
+            signum = stopped() or stop() or ranks.signum or None
             if progress.finished or signum is not None or progress.update % checkpoint_every == 0:
                 recorder.checkpoint(progress)
             if signum is not None:
                 advice = f"continue with `mclstm resume {folder}`."
                 raise Interrupted(signum, f"Stopped after update {progress.update} of {total}: {advice}")
     return progress
-
-
-def batch_of(
-    model: nn.Module, data: Tensors | StoredTensors, where: Windows, seed: int, epoch: int, part: slice
-) -> Batch:
-    """The windows of one part of an epoch; `Members` get one batch each, in the order of their own seeds."""
-    seeds = tuple(seed + member for member in range(model.size if isinstance(model, Members) else 1))
-    batches = [
-        gather(data, where, order[part], shifts(own, epoch, len(data.x), where.every))
-        for own, order in zip(seeds, orders(seeds, epoch, len(where.site)), strict=True)
-    ]
-    return stacked(batches) if isinstance(model, Members) else batches[0]
 
 
 def rate_at(start: float, schedule: Mapping[int, float], step: int) -> float:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mclstm.data.disk_tensor import DiskTensor
 
-__all__ = ["Importance", "importance_of", "site_weights", "weighted_error"]
+__all__ = ["Importance", "importance_of", "site_weights", "squared_errors", "weighted_error"]
 
 TOGETHER = 64  # sites that are read at once, to bound the memory
 FLOOR = 0.1  # keeps a river that hardly varies from outweighing all others, as in the field's definition
@@ -25,6 +25,12 @@ class Importance(NamedTuple):
         """The same of the samples of a batch: site (B,), led by E with members."""
         high = self.high[site] if peaks and self.high is not None else None
         return Importance(self.weight[site], high, self.extra)
+
+    def to(self, device: torch.device) -> "Importance":
+        """The same on a device."""
+        return Importance(
+            self.weight.to(device), None if self.high is None else self.high.to(device), self.extra
+        )
 
 
 def importance_of(
@@ -79,6 +85,15 @@ def weighted_error(y: Tensor, observed: Tensor, importance: Importance) -> Tenso
     >>> weighted_error(torch.zeros(3, 1, 1), observed, peaks).item()
     14.0
     """
+    errors, known = squared_errors(y, observed, importance)
+    return (errors / known.clamp(min=1)).sum()
+
+
+def squared_errors(y: Tensor, observed: Tensor, importance: Importance) -> tuple[Tensor, Tensor]:
+    """The sum of w (y - o)² over what was observed, and the number of observations; (), with members (E,).
+
+    Arguments as of `weighted_error`. Sums and numbers of parts of a batch add up to those of the batch.
+    """
     weight, high, extra = importance
     weight, each = weight.unsqueeze(-3), (-3, -2, -1)
     known = torch.isfinite(observed)
@@ -86,4 +101,4 @@ def weighted_error(y: Tensor, observed: Tensor, importance: Importance) -> Tenso
     if high is not None:
         missed = (observed > high.unsqueeze(-3)) & (gap < 0)  # NaN is above nothing
         weight = weight * torch.where(missed, 1.0 + extra, 1.0)
-    return ((weight * gap.square()).sum(each) / known.sum(each).clamp(min=1)).sum()
+    return (weight * gap.square()).sum(each), known.sum(each)

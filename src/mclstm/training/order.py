@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["batch_indices", "batches_per_epoch", "locate", "orders", "permutation", "shifts"]
+__all__ = ["batch_indices", "batches_per_epoch", "draw_seed", "locate", "orders", "permutation", "shifts"]
 
 Indices = NDArray[np.int64]
 
@@ -39,6 +39,17 @@ def shifts(seed: int, epoch: int, n: int, every: int) -> Indices:
     [3, 9, 4, 6, 6, 1]
     """
     return (_words(seed, epoch, n, stream=1) % np.uint64(every)).astype(np.int64)
+
+
+def draw_seed(seed: int, update: int, rank: int) -> int:
+    """The seed of what a rank draws in an update, such as what dropout drops.
+
+    It is a word of Philox under the key (seed, update), from a counter of its own for each rank.
+
+    >>> draw_seed(seed=1, update=0, rank=1) == draw_seed(seed=1, update=0, rank=2)
+    False
+    """
+    return int(_words(seed, update, 1, stream=2 + rank)[0])
 
 
 def _words(seed: int, epoch: int, n: int, stream: int = 0) -> NDArray[np.uint64]:

@@ -89,7 +89,7 @@ def put_moments(
     """Put the moments among a checkpoint's tensors into an optimiser; an error names `path`."""
     for name, parameter in model.named_parameters():
         moments = {
-            key.rsplit(".", 1)[1]: value.clone()
+            key.rsplit(".", 1)[1]: value.to(_place(key, parameter), copy=True)
             for key, value in tensors.items()
             if key.rsplit(".", 1)[0] == f"optimiser.{name}"
         }
@@ -97,3 +97,8 @@ def put_moments(
             raise CheckpointError(f"{path} has moments that do not fit {name!r}. Use another checkpoint.")
         if moments:
             optimiser.state[parameter] = moments
+
+
+def _place(key: str, parameter: Tensor) -> torch.device:
+    """Where Adam keeps a moment: with its parameter, but its count of steps on the CPU."""
+    return torch.device("cpu") if key.endswith(".step") else parameter.device

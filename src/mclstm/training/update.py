@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from mclstm.data.windows import Batch
 from mclstm.errors import NotFiniteError
 from mclstm.models.members import Members
-from mclstm.models.output import Output, State
+from mclstm.models.output import Output, State, device_of
 from mclstm.ops.ledger import ledger
 from mclstm.training.gradient_norm import clip_, fault, total_norm
-from mclstm.training.loss import Importance, weighted_error
+from mclstm.training.loss import Importance, squared_errors
+from mclstm.training.ranks import Ranks
 
-__all__ = ["Update", "mass_error", "one_update"]
+__all__ = ["Update", "mass_error", "one_update", "outflow_of"]
 
 SQUARABLE = 1e19  # no gradient of a smaller norm has a square that is infinite in float32
 
@@ -58,35 +59,57 @@ def one_update(
     rate: float,
     clip: float | None,
     without_gradient: int = 0,
+    ranks: Ranks | None = None,
 ) -> Update:
     """Take one step downhill, unless loss, gradient or its square is not finite.
 
     The first `without_gradient` steps only fill the stores: the gradient stops at the state after them. With
     `Members`, batch and importance lead with E; each gradient is that of its member's loss, clipped alone.
+    With several ranks the batch is this rank's part, and the step that of the whole batch.
     """
+    device = device_of(model)
+    ranks = ranks or Ranks(device)
+    batch, importance = batch.to(device), importance.to(device)
     for group in optimiser.param_groups:
         group["lr"] = rate
     model.train()
+    output, y, refusal = outflow_of(model, batch, without_gradient, ranks)
+    if output is None:
+        ranks.refuse(torch.isfinite(batch.y).sum((-3, -2, -1)))
+        return Update(math.nan, math.nan, None, y, refusal)
+    scored = output.y[..., -batch.y.shape[-3] :, :, : batch.y.shape[-1]]
+    errors, known = squared_errors(scored, batch.y, importance)
+    whole = ranks.whole(errors.detach(), known, output.penalty.detach(), mass_error(output))
+    if whole.refused:
+        return Update(math.nan, math.nan, None, y)
+    error = (errors / whole.known.clamp(min=1)).sum() + ranks.share * output.penalty
+    optimiser.zero_grad(set_to_none=True)
+    (ranks.size * error).backward()  # type: ignore[no-untyped-call]
+    norm, wrong = _clipped(model, clip)
+    loss = float(error.detach()) if whole.loss is None else whole.loss
+    loss = loss / (model.size if isinstance(model, Members) else 1)
+    update = Update(loss, norm, whole.mass_error, y, fault=wrong)
+    if update.finite:
+        optimiser.step()
+    return update
+
+
+def outflow_of(
+    model: nn.Module, batch: Batch, without_gradient: int = 0, ranks: Ranks | None = None
+) -> tuple[Output | None, Tensor, str]:
+    """The output after the warm-up, all that flowed out, (T, B, outlets), and why there is none, in words."""
+    device = device_of(model)
+    batch = batch.to(device)
     y = batch.y[..., :0, :, :]
     try:
         state, y = _warmed(model, batch, without_gradient)
         x, a = (value[..., without_gradient:, :, :] for value in (batch.x, batch.a))
-        output: Output = model(x, a, batch.static, state)
+        output: Output = (ranks or Ranks(device)).forward(model)(x, a, batch.static, state)
     except NotFiniteError as refusal:
         # If the warm-up is not finite already, its steps say better where that began.
-        message = "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
-        return Update(math.nan, math.nan, None, y, message)
-    scored = output.y[..., -batch.y.shape[-3] :, :, : batch.y.shape[-1]]
-    error = weighted_error(scored, batch.y, importance) + output.penalty
-    optimiser.zero_grad(set_to_none=True)
-    error.backward()  # type: ignore[no-untyped-call]
-    norm, wrong = _clipped(model, clip)
-    y = torch.cat([y, output.y.detach()], dim=-3) if without_gradient else output.y.detach()
-    loss = float(error.detach()) / (model.size if isinstance(model, Members) else 1)
-    update = Update(loss, norm, mass_error(output), y, fault=wrong)
-    if update.finite:
-        optimiser.step()
-    return update
+        return None, y, "" if bool(torch.isnan(y).any()) else str(refusal).split(";")[0]
+    flowed = output.y.detach()
+    return output, torch.cat([y, flowed], dim=-3) if without_gradient else flowed, ""
 
 
 def _clipped(model: nn.Module, clip: float | None) -> tuple[float, str]:

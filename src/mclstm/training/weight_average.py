@@ -53,7 +53,7 @@ class Average:
     def restart(self, weights: Mapping[str, Tensor]) -> None:
         """Continue from a saved average, by names of parameters; the model's weights fill what it lacks."""
         for name, value in self.model.named_parameters():
-            self.weights[name] = weights.get(name, value.detach()).clone()
+            self.weights[name] = weights.get(name, value.detach()).to(value.device, copy=True)
 
     @torch.no_grad()
     def _put(self, weights: Mapping[str, Tensor]) -> None:
