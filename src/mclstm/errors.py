@@ -15,6 +15,7 @@ __all__ = [
     "NotFiniteError",
     "StorageError",
     "TrainingError",
+    "WorkerError",
     "missing_extra",
 ]
 
@@ -37,6 +38,8 @@ EXTRAS = {
     "process": ("cmaes",),
     "export": ("onnx", "onnxscript", "onnxruntime"),
     "zarr": ("zarr",),
+    "dask": ("distributed",),
+    "tune": ("optuna",),
 }
 
 
@@ -78,6 +81,10 @@ class StorageError(ValueError):
 
 class TrainingError(ValueError):
     """Training reached NaN or infinity; the data to repeat the failing update was saved."""
+
+
+class WorkerError(ValueError):
+    """A job cannot be done by the workers it was given: they die, or do not see its folder."""
 
 
 class Interrupted(Exception):

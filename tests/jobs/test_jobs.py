@@ -117,7 +117,7 @@ def test_processes_do_the_same_and_a_signal_reaches_all_of_them(tmp_path: Path) 
     reached = {name: json.loads(path.read_text())[0] for name, path in states.items() if path.exists()}
     assert reached["slow-0"] == 4
     assert all(done < 400 for done in reached.values())
-    assert not list(tmp_path.glob(".stop-*"))
+    assert not list(tmp_path.glob(".working-*"))
     quick = [job._replace(goal=reached[job.name] + 1) for job in slow if job.name in reached]
     found = run_jobs(quick, tmp_path, quiet=True)
     assert {name: r["sum"] for name, r in found.items()} == {
@@ -159,9 +159,10 @@ def test_a_folder_is_one_processes(tmp_path: Path) -> None:
 
 
 def test_an_orphan_stops(tmp_path: Path) -> None:
-    monitor = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getpid()))
+    (tmp_path / "working").touch()
+    monitor = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "working", parent=os.getpid()))
     assert monitor.stopped() == signal.SIGTERM
-    child = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "stop", parent=os.getppid()))
+    child = JobMonitor(tmp_path, lambda: None, Stop(tmp_path / "working", parent=os.getppid()))
     assert child.stopped() is None
 
 

@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +29,25 @@ class StoppingMonitor(JobMonitor):
 
 
 def count(
-    folder: Path, monitor: JobMonitor, goal: int, pause: float = 0.0, fail_at: int = -1, kill_at: int = -1
+    folder: Path,
+    monitor: JobMonitor,
+    goal: int,
+    pause: float = 0.0,
+    fail_at: int = -1,
+    kill_at: int = -1,
+    die_at: int = -1,
 ) -> dict[str, Any]:
     """Count to the goal, from where the checkpoint is; every number goes into the sum."""
     with (folder / "calls").open("a") as file:
         file.write("x")
+    (folder / "pid").write_text(str(os.getpid()))
     file = folder / "state.json"
     done, total = json.loads(file.read_text()) if file.exists() else (0, 0)
     while done < goal:
         if done == fail_at:
             raise DataError("This job fails. It was meant to.")
+        if done == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
         if done == kill_at and not (folder / "killed").exists():
             (folder / "killed").touch()
             os.kill(os.getpid(), signal.SIGTERM)
@@ -51,6 +62,20 @@ def count(
 
 
 COUNT = Work("count", count)
+
+
+def kill_workers(root: Path, times: int, over: threading.Event) -> list[str]:
+    """Kill so many workers, each in the middle of a job; the names of the jobs they worked on."""
+    killed: dict[tuple[str, str], None] = {}
+    while len(killed) < times and not over.wait(0.01):
+        for file in sorted(root.rglob("pid")):
+            job, pid = file.parent, file.read_text()
+            begun = pid and (job / "state.json").exists() and not (job / "result.json").exists()
+            if begun and (job.name, pid) not in killed and len(killed) < times:
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+                    killed[job.name, pid] = None
+    return [job for job, _ in killed]
 
 
 def calls(root: Path, name: str) -> int:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ def choose(
     *,
     results_dir: Path | None = None,
     workers: int = 1,
+    executor: Executor | None = None,
     quiet: bool = False,
 ) -> tuple[Path, str]:
     """Train every model with every rate and record which rate has the lowest median validation error.
@@ -62,7 +64,7 @@ def choose(
     require_alike(path, read_results(path), about)  # before hours of training, and again after them
     trials = trials_of(task, options)
     jobs = [trial.job._replace(name=folder_name) for folder_name, trial in trials.items()]
-    results = run_jobs(jobs, folder / "grid", workers=workers, quiet=quiet)
+    results = run_jobs(jobs, folder / "grid", workers=workers, executor=executor, quiet=quiet)
     errors: Errors = {}
     for folder_name, trial in trials.items():
         by_rate = errors.setdefault(trial.key, {})

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +65,7 @@ def run(
     *,
     results_dir: Path | None = None,
     workers: int = 1,
+    executor: Executor | None = None,
     quiet: bool = False,
 ) -> Outcome:
     """Run the jobs that are not finished, and make results, tables and figures of all finished ones.
@@ -80,7 +82,7 @@ def run(
             rows = task.rows(plan, elsewhere | finished_results(here, plan.jobs_dir))
             write(task, plan, rows + trivial, place, clock.lap(), partial=True)
 
-    results = run_jobs(here, plan.jobs_dir, workers=workers, quiet=quiet, after=after)
+    results = run_jobs(here, plan.jobs_dir, workers=workers, executor=executor, quiet=quiet, after=after)
     rows = task.rows(plan, elsewhere | results) + trivial
     files = write(task, plan, rows, place, clock.lap())
     every_row = [row for content in files.values() for row in content["rows"]]

@@ -26,6 +26,7 @@ from mclstm.errors import (
     NotFiniteError,
     StorageError,
     TrainingError,
+    WorkerError,
     missing_extra,
 )
 from mclstm.ops.native.build import chosen
@@ -40,6 +41,7 @@ MISTAKES = (
     NotFiniteError,
     StorageError,
     TrainingError,
+    WorkerError,
 )
 LONGEST = 5  # lines of a message
 COMPLETION = "_MCLSTM_COMPLETE"  # set by the shell while a line is typed

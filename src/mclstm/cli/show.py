@@ -13,10 +13,15 @@ if TYPE_CHECKING:
 
     from mclstm.evaluation_files import Evaluation, Tables
 
-__all__ = ["HEADLINE", "Figures", "Json", "Quiet", "counted", "medians", "print_run"]
+__all__ = ["HEADLINE", "Dask", "Figures", "Json", "Quiet", "Workers", "counted", "medians", "print_run"]
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress")]
+Workers = Annotated[int, typer.Option(help="processes, also of --dask local", min=1)]
+Dask = Annotated[
+    str | None,
+    typer.Option(help="address of a Dask scheduler whose workers to use, or local", metavar="ADDRESS"),
+]
 Figures = Annotated[bool, typer.Option("--figures/--no-figures", help="draw figures")]
 HEADLINE = ("nse", "kge", "rmse")
 TABLE = ("nse", "kge", "rmse", "mae")

@@ -1,17 +1,17 @@
 """Running a list of jobs: each checkpoints, resumes, and never runs again once it is finished."""
 
 import json
-import os
-import secrets
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
-from mclstm.errors import Interrupted
+from mclstm.errors import Interrupted, WorkerError
+from mclstm.jobs.executors import process_pool
 from mclstm.jobs.job import Job, Result, description, finished_result, finished_results, locked, read_json
 from mclstm.jobs.monitor import JobMonitor, Stop, showing_jobs
+from mclstm.jobs.rounds import run_in_rounds
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
 from mclstm.training.interrupt import listening
@@ -19,7 +19,7 @@ from mclstm.training.journal import without_nan
 
 __all__ = ["run_jobs"]
 
-TICK = 0.2  # seconds between two looks at the jobs of an executor
+PATIENCE = 60.0  # seconds in which a worker that was given up for dead has to stop
 
 
 def run_jobs(
@@ -35,7 +35,8 @@ def run_jobs(
 
     workers: number of processes; 1 runs the jobs in this one. executor: used in their place; it needs a file
     system shared with this process. after: called in this process whenever jobs have ended.
-    After a signal, or a failure of one job, all others save a checkpoint before the error is raised.
+    After a signal, or a failure of one job, all others save a checkpoint before the error is raised. Jobs
+    whose worker is killed run again, from their checkpoints.
 
     >>> import tempfile
     >>> from mclstm.jobs.job import Work
@@ -45,20 +46,25 @@ def run_jobs(
     {'a': {'sum': 3}}
     """
     assert len({job.name for job in jobs}) == len(jobs), "two jobs have one name"
+    root = root.absolute()  # a worker elsewhere has another working folder
     waiting = [job for job in jobs if finished_result(job, root) is None]
     with showing_jobs(root, [job.name for job in waiting], quiet):
         if executor is not None:
-            signum = run_in_executor(waiting, root, executor, None, after)
+            signum = run_in_rounds(waiting, root, perform, lambda: nullcontext(executor), after)
         elif workers > 1 and len(waiting) > 1:
-            processes = min(workers, len(waiting))
-            with ProcessPoolExecutor(processes, get_context("spawn"), prepare, (workers,)) as pool:
-                signum = run_in_executor(waiting, root, pool, os.getpid(), after)
+            pool = partial(process_pool, min(workers, len(waiting)))
+            signum = run_in_rounds(waiting, root, perform, pool, after, children=True)
         else:
             signum = run_here(waiting, root, after)
     results = finished_results(jobs, root)
     if signum is not None:
         done = f"{len(results)} of {len(jobs)} jobs are finished"
         raise Interrupted(signum, f"Stopped; {done}. Run the same command to continue.")
+    if len(results) < len(jobs):
+        raise WorkerError(
+            f"{len(jobs) - len(results)} jobs have ended without a result in {root}: the workers write "
+            "elsewhere. Choose a folder with --out that all of them share."
+        )
     return results
 
 
@@ -66,7 +72,9 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
     """Run one job in its folder and write its result; returns the number of the signal that stopped it."""
     folder = root / job.name
     make_folder(folder)
-    with locked(folder):
+    with locked(folder, 0.0 if stop is None else PATIENCE):
+        if finished_result(job, root) is not None:
+            return None  # by a worker that was given up for dead
         if read_json(folder / "job.json") is None:
             write_text_atomic(folder / "job.json", json.dumps(description(job), indent=1) + "\n")
         try:
@@ -80,7 +88,7 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                 write_text_atomic(folder / "result.json", json.dumps(content, allow_nan=False) + "\n")
         except Interrupted as stopped:
             if stop is not None:
-                stop.file.touch()
+                stop.file.unlink(missing_ok=True)
             return stopped.signum
     return None
 
@@ -92,38 +100,3 @@ def run_here(jobs: Sequence[Job], root: Path, after: Callable[[], None]) -> int 
             return signum
         after()
     return None
-
-
-def run_in_executor(
-    jobs: Sequence[Job], root: Path, executor: Executor, parent: int | None, after: Callable[[], None]
-) -> int | None:
-    """Run all jobs through an executor; when one ends too early, the others save a checkpoint and stop."""
-    make_folder(root)
-    stop = Stop(root / f".stop-{secrets.token_hex(4)}", parent)
-    pending: set[Future[int | None]] = set()
-    try:
-        with listening() as signalled:
-            pending = {executor.submit(perform, job, root, stop) for job in jobs}
-            while pending:
-                ended, pending = wait(pending, timeout=TICK)
-                signum = next((n for future in ended if (n := future.result()) is not None), signalled())
-                if signum is not None:
-                    raise Interrupted(signum, "")
-                if ended:
-                    after()
-    except Interrupted as stopped:
-        return stopped.signum
-    finally:
-        # Also after a failure: no job keeps running.
-        stop.file.touch()
-        wait([future for future in pending if not future.cancel()])
-        stop.file.unlink(missing_ok=True)
-    return None
-
-
-def prepare(workers: int) -> None:
-    """Set up a worker of the pool: it leaves Ctrl-C to its parent and shares the cores."""
-    import torch
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))

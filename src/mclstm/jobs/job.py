@@ -12,17 +12,20 @@ is one. Between updates it asks `monitor.stopped()`: if a signal came, it saves 
 """
 
 import json
+import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TextIO, cast
 
 from mclstm.errors import CheckpointError, StorageError
 
 __all__ = ["Job", "Result", "Work", "alone", "finished_by", "finished_result", "finished_results", "locked"]
 
 Result = dict[str, Any]
+PAUSE = 0.05  # seconds between two attempts to hold a folder
 
 
 class Work(NamedTuple):
@@ -118,15 +121,17 @@ def read_json(path: Path) -> dict[str, Any] | None:
         raise CheckpointError(f"{path} cannot be read: {error}. {remedy}") from error
 
 
-def locked(folder: Path) -> AbstractContextManager[None]:
+def locked(folder: Path, patience: float = 0.0) -> AbstractContextManager[None]:
     """Hold a folder, or raise StorageError if another process does; the system frees it when a process dies.
+
+    patience: seconds to wait for the other process
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
     ...     [path.name for path in Path(folder).iterdir()]
     ['lock']
     """
-    return _lock(folder / "lock", wait=False)
+    return _lock(folder / "lock", patience)
 
 
 def alone(folder: Path) -> AbstractContextManager[None]:
@@ -137,21 +142,32 @@ def alone(folder: Path) -> AbstractContextManager[None]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['.lock']
     """
-    return _lock(folder / ".lock", wait=True)
+    return _lock(folder / ".lock", math.inf)
 
 
 @contextmanager
-def _lock(path: Path, wait: bool) -> Iterator[None]:
+def _lock(path: Path, patience: float) -> Iterator[None]:
     if os.name == "nt":
         yield  # Windows has no such lock; a second writer fails at its rename there
         return
+    due = time.monotonic() + patience
+    with path.open("w") as file:
+        while not _taken(file):
+            if time.monotonic() >= due:
+                raise StorageError(
+                    f"Another process works in {path.parent}. Wait for it, or choose another folder with "
+                    "--out."
+                )
+            time.sleep(PAUSE)
+        yield
+
+
+def _taken(file: TextIO) -> bool:
+    """Whether the lock of an open file is this process's now."""
     import fcntl
 
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StorageError(
-                f"Another process works in {path.parent}. Wait for it, or choose another folder with --out."
-            ) from error
-        yield
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

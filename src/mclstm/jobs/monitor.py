@@ -20,7 +20,7 @@ STOP_EVERY, WRITE_EVERY, LINE_EVERY = 0.2, 1.0, 30.0  # seconds
 
 
 class Stop(NamedTuple):
-    """How a job in another process is told to stop: a file appears, or its parent process ends."""
+    """How a job in another process is told to stop: a file disappears, or its parent process ends."""
 
     file: Path
     parent: int | None = None
@@ -56,7 +56,7 @@ class JobMonitor:
             return signum
         self._asked = now
         orphan = self._stop.parent is not None and os.getppid() != self._stop.parent
-        return int(signal.SIGTERM) if orphan or self._stop.file.exists() else None
+        return int(signal.SIGTERM) if orphan or not self._stop.file.exists() else None
 
     def show(self, done: int, total: int, note: str = "") -> None:
         """Show how far the job is; cheap enough to call after every update."""

@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mclstm.cli.show import Json, Quiet
+from mclstm.cli.show import Dask, Json, Quiet, Workers
 
 if TYPE_CHECKING:
     from mclstm_paper.runner import Outcome
@@ -55,7 +55,8 @@ def experiment(
     block: Annotated[
         int, typer.Option(help="seeds per job; finished jobs are found by the same number", min=1)
     ] = 100,
-    workers: Annotated[int, typer.Option(help="processes", min=1)] = 1,
+    workers: Workers = 1,
+    dask: Dask = None,
     grid: Annotated[
         bool, typer.Option("--grid", help="only choose learning rates on validation data")
     ] = False,
@@ -69,6 +70,7 @@ def experiment(
     quiet: Quiet = False,
 ) -> None:
     """Run the jobs of an experiment that are not finished and print its table; run again to continue."""
+    from mclstm.jobs.executors import cluster
     from mclstm_paper.experiment import refuse_unused_options
     from mclstm_paper.hydrology.basins import read_basins
     from mclstm_paper.options import Options
@@ -101,11 +103,13 @@ def experiment(
     if download:
         refuse_unused_options(load(name), options)
         load(name).download(data)
-    if grid:
-        path, table = choose(name, options, out, results_dir=results, workers=workers, quiet=silent)
-        print(path.read_text() if as_json else f"{table}\n\n{path}")
-        return
-    show(run(name, options, out, results_dir=results, workers=workers, quiet=silent), as_json)
+    with cluster(dask, workers) as executor:
+        where: dict[str, Any] = {"results_dir": results, "workers": workers, "executor": executor}
+        if grid:
+            path, table = choose(name, options, out, quiet=silent, **where)
+            print(path.read_text() if as_json else f"{table}\n\n{path}")
+        else:
+            show(run(name, options, out, quiet=silent, **where), as_json)
 
 
 def show(outcome: "Outcome", as_json: bool) -> None:
