@@ -41,7 +41,7 @@ dist: env
 
 # Long runs whose outcome is kept in results/: not part of the suite.
 .PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-trace \
-	record-warnings record-side-by-side record-runtime record-operation record-many-sites record-skill docs
+	record-warnings record-side-by-side record-runtime record-operation record-many-sites record-skill record-tuning docs
 
 record-properties: env
 	HYPOTHESIS_PROFILE=long MCLSTM_RECORD=results/conservation/properties.json $(PYTHON) -m pytest tests/properties/test_conservation.py
@@ -70,6 +70,11 @@ record-side-by-side: env
 record-examples: env
 	for name in transport warehouse; do \
 		$(PYTHON) -m mclstm_paper.example_record examples/$$name.yaml --out results/examples/$$name.json || exit 1; done
+
+# The figure of docs/many-runs.md.
+record-tuning: env
+	$(VENV)/bin/mclstm tune examples/tuning.yaml --out runs
+	cp runs/fulda-tuning/tuning.png docs/figures/tuning.png
 
 # Needs an idle machine with two cores and 8 GB; half done, it goes on with `--keep --rows ...`.
 record-runtime: env

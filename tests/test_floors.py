@@ -30,6 +30,8 @@ FLOORS = [
     {"report"},
     {"run_inputs", "evaluation_of_parts"},
     {"pipeline", "fitted", "dataframe"},
+    {"training_job"},
+    {"tuning"},
     {"deploy"},
     {"demo"},
     {"cli"},

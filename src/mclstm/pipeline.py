@@ -97,6 +97,8 @@ def train(
     series: the data of the config, if the caller has read it already; its patterns are then resolved
     ranks: the processes that train it, of which this is the first; None: this one alone
     """
+    if config.periods.test is None:
+        raise ConfigError("periods.test is null: nothing would be scored. Set its first and last date.")
     ranks = ranks or alone(config)
     require_shares(config, ranks.size)
     inputs = read_inputs(config, series)

@@ -70,6 +70,7 @@ def read_series(
 
     trained_in: the unit of each column in training. A column in another unit is converted; a column without
     a unit is taken to have this one.
+    Of the data of a run without a test period, only training and validation are read.
     """
     checked = _read_checked(config, require_target, trained_in)
     return _with_computed(config, trained_in, checked)
@@ -146,6 +147,7 @@ def _read_checked(
             separator=data.separator, decimal=data.decimal, missing=data.missing_values,
             missing_mass=data.missing_mass, missing_aux=data.missing_aux, require_target=require_target,
             allow_negative_mass=getattr(config.model, "allow_negative_mass", False),
+            within=config.periods.unscored if trained_in is None else [],
         )  # fmt: skip
 
 

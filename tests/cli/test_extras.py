@@ -20,7 +20,7 @@ ARGUMENTS = {
     "init": ["river.csv", "--out", "new.yaml"], "trace": ["run"],
     "train": ["river.yaml"], "resume": ["run"], "evaluate": ["run"], "report": ["run"], "doctor": [],
     "import-nh": ["river.yaml"], "predict": ["run", "--data", "river.csv"], "pack": ["run", "--out", "pack"],
-    "export": ["run", "--out", "files"],
+    "export": ["run", "--out", "files"], "tune": ["river.yaml"],
 }  # fmt: skip
 
 # Run in a process of its own: the packages are blocked before anything imports them.

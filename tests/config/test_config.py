@@ -196,6 +196,7 @@ SECTIONS = {
     "model": "MCLSTMConfig",
     "training": "TrainingConfig",
     "evaluation": "EvaluationConfig",
+    "tune": "TuneConfig",
 }
 
 
@@ -229,7 +230,10 @@ def outside(rule: dict[str, Any]) -> list[Any]:
         values += [[item] for item in outside(rule["items"])]
         values += [[["nested"]]]
     if rule.get("type") == "object":
-        values += [{"20": item} for item in outside(rule["additionalProperties"])]
+        named = rule.get("patternProperties")  # keys of a form, or any keys
+        key = "20" if named is None else "model.stay"
+        (items,) = [rule["additionalProperties"]] if named is None else named.values()
+        values += [{key: item} for item in outside(items)] + ([] if named is None else [{"20": [1, 2]}])
     return values
 
 

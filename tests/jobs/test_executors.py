@@ -1,22 +1,29 @@
 """Jobs through workers that are killed: exactly one result per job, the same from processes and from Dask."""
 
+import importlib.util
+import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from shutil import which
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mclstm.cli.main import main
 from mclstm.errors import ConfigError, Interrupted, WorkerError
 from mclstm.jobs.execution import run_jobs
 from mclstm.jobs.executors import cluster, dask_executor, local_cluster
 from mclstm.jobs.job import Job, locked
 from mclstm.jobs.monitor import progress_of
 from support.counting_jobs import COUNT, calls, kill_workers
+from support.small_run import brook_file
 
 JOBS, KILLS = 20, 8
 
@@ -107,6 +114,37 @@ def test_a_signal_stops_the_jobs_on_a_cluster_after_a_checkpoint(dask: Executor,
     for folder in tmp_path.iterdir():
         with locked(folder):  # nobody works there any more
             assert not (folder / "result.json").exists()
+
+
+def test_a_search_and_an_ensemble_run_on_a_cluster(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the file that starts workers on SLURM, with a cluster of this machine in its place."""
+    file = Path(__file__).parents[2] / "examples" / "slurm" / "on_slurm.py"
+    spec = importlib.util.spec_from_file_location("on_slurm", file)
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    config, out = str(brook_file(tmp_path)), ["--out", str(tmp_path), "--json"]
+    if which("sbatch") is None:
+        assert example.run(2, ["tune", config]) == 2
+        assert capsys.readouterr().err.startswith("There is no SLURM here (no sbatch). Use --workers")
+    monkeypatch.setattr(example.shutil, "which", lambda name: name)
+    here = SimpleNamespace(scheduler_address=address)
+    monkeypatch.setattr(example, "slurm_workers", lambda number: nullcontext(here))
+
+    space = ["--set", "tune.choices.model.hidden_size=[2, 3]"]
+    assert example.run(2, ["tune", config, *space, "--trials", "2", *out]) == 0
+    assert json.loads(capsys.readouterr().out)["states"] == {"complete": 2}
+    assert example.run(2, ["train", config, "--runs", "2", *out]) == 0
+    scores = json.loads(capsys.readouterr().out)["nse"]
+    assert list(scores) == ["seed-0", "seed-1"]
+    assert main(["train", config, "--runs", "2", "--out", str(tmp_path / "here"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nse"] == scores
+    assert main(["pack", str(tmp_path / "brook-ensemble"), "--out", str(tmp_path / "pack")]) == 0
+    assert main(["train", config, "--workers", "2"]) == 2
+    assert main(["train", config, "--runs", "2", "--set", "training.members=2"]) == 2
 
 
 def test_a_worker_waits_for_one_that_was_given_up_and_takes_its_result(tmp_path: Path) -> None:

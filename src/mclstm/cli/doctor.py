@@ -8,7 +8,13 @@ from mclstm.cli.show import Json
 
 __all__ = ["doctor"]
 
-EXTRAS = {"parquet": "pyarrow", "process": "cmaes", "export": "onnxruntime"}
+EXTRAS = {
+    "parquet": "pyarrow",
+    "process": "cmaes",
+    "export": "onnxruntime",
+    "dask": "distributed",
+    "tune": "optuna",
+}
 
 
 def doctor(as_json: Json = False) -> None:

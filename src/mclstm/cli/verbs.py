@@ -36,6 +36,11 @@ VERBS = {
         "continue an interrupted run",
         "mclstm resume runs/river/20260101-120000-ab12",
     ),
+    "tune": (
+        "mclstm.cli.tune",
+        "search better settings by validation score",
+        "mclstm tune river.yaml --trials 40 --workers 4",
+    ),
     "evaluate": (
         "mclstm.cli.evaluate",
         "score a run on one of its periods, or any model on data with observations",
@@ -89,7 +94,8 @@ SYNONYMS = {
     "new": "init", "create": "init", "setup": "init", "run": "train", "fit": "train", "continue": "resume",
     "continue_training": "resume", "test": "evaluate", "score": "evaluate", "validate": "check",
     "forecast": "predict", "simulate": "predict", "infer": "predict", "onnx": "export", "compare": "report",
-    "plot": "report", "import": "import-nh", "info": "doctor", "version": "--version", "help": "--help",
+    "plot": "report", "optimize": "tune", "search": "tune",
+    "import": "import-nh", "info": "doctor", "version": "--version", "help": "--help",
 }  # fmt: skip
 
 

@@ -175,13 +175,20 @@ class PeriodsConfig(BaseModel, **RULES):
     """First and last date to train on."""
     validation: Period | None = None
     """First and last date to choose by, for early stopping and the best checkpoint."""
-    test: Period
-    """First and last date to score, never seen in training."""
+    test: Period | None
+    """First and last date to score, never seen in training. null for runs that must not see it, such as
+    trials of a tuning: no observation outside the other periods is then read, and nothing after them."""
 
     @property
     def train_pair(self) -> tuple[str, str]:
         """First and last date to train on."""
         return self.train[0], self.train[1]
+
+    @property
+    def unscored(self) -> list[tuple[datetime, datetime]]:
+        """From when to when a run without a test period reads observations; empty with one."""
+        pairs = [] if self.test is not None else [self.train_pair, self.pair("validation")]
+        return [(datetime.fromisoformat(pair[0]), after(pair[1])) for pair in pairs if pair is not None]
 
     def pair(self, name: str) -> tuple[str, str] | None:
         """First and last date of a period, None if it is not there."""

@@ -8,12 +8,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from mclstm.config.data import DataConfig, PeriodsConfig
-from mclstm.config.field_types import DEVICE, NAME, READER, READER_NAMES, WORDS
+from mclstm.config.field_types import DEVICE, NAME, READER, READER_NAMES, SEARCHED, WORDS
 from mclstm.config.model import HybridConfig, LSTMConfig, MCLSTMConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place
 from mclstm.config.synonyms import SYNONYMS
 from mclstm.config.training import EvaluationConfig, TrainingConfig
+from mclstm.config.tuning import TuneConfig
 
 __all__ = ["explain", "nearest"]
 
@@ -22,12 +23,13 @@ Classes = dict[str, type[BaseModel] | None]  # by section; "" is the whole
 MODELS: dict[str, type[BaseModel]] = {"mclstm": MCLSTMConfig, "hybrid": HybridConfig, "lstm": LSTMConfig}
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataConfig, "periods": PeriodsConfig, "training": TrainingConfig, "evaluation": EvaluationConfig,
-    "sequences": SequencesConfig,
+    "sequences": SequencesConfig, "tune": TuneConfig,
 }  # fmt: skip
 PATTERNS = {
     DEVICE: "cpu, cuda, cuda:0 or another number, or auto",
     NAME: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",
     READER: f"one of {', '.join(READER_NAMES)}, camels_us/<product>, traffic4cast/<order>",
+    SEARCHED: "keys of the model or the training, such as model.hidden_size",
     WORDS: "words of letters, digits, '_', '.' and '-'",
 }
 NEEDS = {

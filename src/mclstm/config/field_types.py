@@ -14,6 +14,7 @@ __all__ = [
     "READER",
     "READER_NAMES",
     "RULES",
+    "SEARCHED",
     "WORDS",
     "Column",
     "Columns",
@@ -32,6 +33,7 @@ RULES = ConfigDict(
 )
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 WORDS = r"^\w[\w .-]*$"
+SEARCHED = r"^(model|training)(\.[A-Za-z0-9_-]+)+$"  # a key that can be tuned
 READER_NAMES = (
     "auto",
     "csv",

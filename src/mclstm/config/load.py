@@ -21,6 +21,7 @@ from mclstm.config.model import ConservingConfig, ModelConfig
 from mclstm.config.rhythm import SequencesConfig
 from mclstm.config.safe_yaml import Place, parse_yaml, read_yaml
 from mclstm.config.training import EvaluationConfig, TrainingConfig
+from mclstm.config.tuning import TuneConfig
 from mclstm.errors import ConfigError
 
 __all__ = [
@@ -51,6 +52,8 @@ class Config(BaseModel, **RULES):
     """What is computed from the predictions."""
     sequences: SequencesConfig | None = None
     """Whole days or weeks instead of windows that slide; null slides."""
+    tune: TuneConfig | None = None
+    """What `mclstm tune` searches; other commands leave it alone."""
 
     @property
     def balances(self) -> bool:
@@ -61,6 +64,12 @@ class Config(BaseModel, **RULES):
     def what_early_stopping_needs(self) -> "Config":
         if self.training.early_stopping is not None and self.periods.validation is None:
             raise ValueError("stops early without periods.validation. Add it, or remove early_stopping.")
+        return self
+
+    @model_validator(mode="after")
+    def what_tuning_needs(self) -> "Config":
+        if self.tune is not None and self.periods.validation is None:
+            raise ValueError("has tune without periods.validation. Add it: trials are chosen by its score.")
         return self
 
     @model_validator(mode="after")
@@ -91,8 +100,10 @@ class Config(BaseModel, **RULES):
 
     @model_serializer(mode="wrap")
     def without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Neither sequences that are not there nor the keys they replace: what is written loads again."""
+        """Neither sections that are not there nor the keys they replace: what is written loads again."""
         raw: dict[str, Any] = handler(self)
+        if self.tune is None:
+            raw.pop("tune", None)
         if self.sequences is None:
             raw.pop("sequences", None)
         elif "training" in raw:

@@ -56,7 +56,8 @@ def find_runs(paths: Sequence[Path]) -> list[Run]:
 
 def shared_by_members(config: Config) -> dict[str, Any]:
     """A config without the keys in which members may differ."""
-    sections = config.model_dump(exclude={"name": True, "evaluation": {"metrics", "nonnegative", "against"}})
+    scored = {"metrics", "nonnegative", "against"}
+    sections = config.model_dump(exclude={"name": True, "tune": True, "evaluation": scored})
     return {
         section: {key: value for key, value in values.items() if key not in FREE.get(section, set())}
         for section, values in sections.items()

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from mclstm.data.columns import listed, require_columns
 from mclstm.data.findings import raise_first
 from mclstm.data.readers import load
 from mclstm.data.series import Policy, build, require_policy
-from mclstm.data.site_tables import Raw, Request, Roles, Table, declare_missing, first_step
+from mclstm.data.site_tables import Raw, Request, Roles, Table, declare_missing, first_step, in_periods
 from mclstm.data.units import in_units, site_areas
 from mclstm.errors import ConfigError, DataError
 
@@ -51,6 +52,7 @@ def read(
     missing_aux: str = "error",
     require_target: bool = True,
     allow_negative_mass: bool = False,
+    within: Sequence[tuple[datetime, datetime]] = (),
 ) -> xr.Dataset:
     """Data from a path as a checked series; the first mistake is raised as a DataError.
 
@@ -58,7 +60,8 @@ def read(
     declares those of the series. `assume` holds the units of columns for which neither the caller nor the
     file names one. A volume becomes a depth over `area_km2`: a number, one number per site, or the name of an
     attribute. Prediction needs no observations: with `require_target=False` a target that is not there is
-    left out.
+    left out. `within`: periods, each from a date to the first one after it; observations outside them and
+    everything after the last one are not read.
     """
     policy = require_policy(missing_mass, missing_aux)
     roles = Roles(tuple(mass), tuple(aux), tuple(static), tuple(target))
@@ -72,6 +75,7 @@ def read(
     )  # fmt: skip
     raw = declare_missing(load(Path(path), reader, request), tuple(missing))
     raise_first(raw.findings)
+    raw = raw._replace(tables=[in_periods(table, roles.target, within) for table in raw.tables])
     absent = sorted(set(request.sites) - {table.site for table in raw.tables})
     if absent:
         raise DataError(f"{path} has no site {listed(absent)}. Correct the list of sites.")

@@ -1,6 +1,7 @@
 """What a reader returns: one table per site as the files have it, before any value is checked or filled."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ from mclstm.data.steps import step_of
 from mclstm.errors import DataError
 
 __all__ = [
-    "Raw", "Request", "Roles", "Table", "all_times", "declare_missing", "first_step", "joined", "read_each",
-    "trimmed",
+    "Raw", "Request", "Roles", "Table", "all_times", "declare_missing", "first_step", "in_periods", "joined",
+    "read_each", "trimmed",
 ]  # fmt: skip
 
 
@@ -78,6 +79,24 @@ class Raw(NamedTuple):
     findings: list[Finding]
     attributes_file: str = ""
     reader: str = ""
+
+
+def in_periods(table: Table, targets: Sequence[str], periods: Sequence[tuple[datetime, datetime]]) -> Table:
+    """A table up to the end of the last period, without observations outside the periods; whole without any.
+
+    Inputs between the periods stay: they fill the stores.
+    """
+    if not periods:
+        return table
+    times = table.times
+    ends = [(pd.Timestamp(first), pd.Timestamp(after)) for first, after in periods]
+    seen = np.any([(times >= first) & (times < after) for first, after in ends], axis=0)
+    stay = ~(times >= max(after for _, after in ends))  # also dates that cannot be read: they are mistakes
+    values = {
+        name: (np.where(seen, column, np.nan) if name in targets else column)[stay]
+        for name, column in table.values.items()
+    }
+    return table._replace(times=times[stay], values=values)
 
 
 def joined(parts: Sequence[Raw]) -> Raw:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from mclstm.errors import Interrupted, WorkerError
-from mclstm.jobs.executors import process_pool
+from mclstm.jobs.executors import process_pool, without_cluster
 from mclstm.jobs.job import Job, Result, description, finished_result, finished_results, locked, read_json
 from mclstm.jobs.monitor import JobMonitor, Stop, showing_jobs
 from mclstm.jobs.rounds import run_in_rounds
@@ -72,7 +72,7 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
     """Run one job in its folder and write its result; returns the number of the signal that stopped it."""
     folder = root / job.name
     make_folder(folder)
-    with locked(folder, 0.0 if stop is None else PATIENCE):
+    with locked(folder, 0.0 if stop is None else PATIENCE), without_cluster():
         if finished_result(job, root) is not None:
             return None  # by a worker that was given up for dead
         if read_json(folder / "job.json") is None:

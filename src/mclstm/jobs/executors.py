@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from multiprocessing import get_context
 
 from mclstm.errors import ConfigError
 
-__all__ = ["LOCAL", "cluster", "lost", "process_pool"]
+__all__ = ["LOCAL", "cluster", "lost", "process_pool", "without_cluster"]
 
 LOCAL = "local"  # in place of the address of a scheduler: a cluster on this machine
 PATIENCE = 10  # seconds to wait for a scheduler
@@ -86,6 +87,18 @@ def dask_executor(address: str) -> Iterator[Executor]:
                     "a process of its own. Start workers with --nthreads 1, and more of them."
                 )
         yield client.get_executor(pure=False)
+
+
+@contextmanager
+def without_cluster() -> Iterator[None]:
+    """Within the context, libraries leave the cluster alone: xarray would lock its files through Dask's."""
+    if "distributed" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def lost(error: BaseException) -> bool:

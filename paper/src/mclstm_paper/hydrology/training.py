@@ -1,27 +1,24 @@
 """One job is one run of the pipeline in the job's folder: trained, then scored once on one period."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 import xarray as xr
 
 from mclstm import pipeline
-from mclstm.config import Config, check_config, load_config
-from mclstm.config.same_model import conserving, difference, shared_by_members
-from mclstm.errors import ConfigError, TrainingError
+from mclstm.config import load_config
+from mclstm.config.same_model import conserving
+from mclstm.errors import TrainingError
 from mclstm.evaluation.metrics import score
 from mclstm.evaluation.score_tables import read_table
 from mclstm.jobs.job import Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.folder import RunFolder
-from mclstm.training.progress import Show
 from mclstm.training.state import read_progress
+from mclstm.training_job import train_as_job
 
-__all__ = ["RUN", "learn", "mass_errors", "train_here"]
+__all__ = ["RUN", "learn", "mass_errors"]
 
 
 def learn(
@@ -39,7 +36,7 @@ def learn(
     """
     run = RunFolder(folder)
     try:
-        trained = train_here(run, monitor, config)
+        trained = train_as_job(run, monitor, config)
     except TrainingError as error:
         if not may_fail:
             raise
@@ -48,47 +45,6 @@ def learn(
     if not run.is_scored(split):
         pipeline.evaluate(trained, split, figures=False)
     return outcome(run, split)
-
-
-def train_here(run: RunFolder, monitor: JobMonitor, config: dict[str, Any]) -> pipeline.Run | Path:
-    """Train the run in a folder to its end, or find it finished: its path then stands for it."""
-    # The run keeps the number of threads of this process, so that it repeats bit by bit.
-    section = {**config["training"], "threads": torch.get_num_threads()}
-    wanted = check_config({**config, "training": section})
-    require_same(run, wanted)
-    if finished(run):
-        return run.path
-    return pipeline.train_or_resume(run.path, wanted, job_progress(monitor), monitor.stopped)
-
-
-def require_same(run: RunFolder, wanted: Config) -> None:
-    """Refuse a run in this folder that is another one; name, threads and checkpoints may differ."""
-    if not run.config.is_file():
-        return
-    present = load_config(run.config)
-    seeds = present.training.seed, wanted.training.seed
-    if shared_by_members(present) != shared_by_members(wanted) or seeds[0] != seeds[1]:
-        where = difference(present, wanted) if seeds[0] == seeds[1] else "training.seed"
-        raise ConfigError(
-            f"{run.path} holds a run with another {where} than this experiment asks for. "
-            "Move it away, or choose another folder with --out."
-        )
-
-
-def finished(run: RunFolder) -> bool:
-    """Whether a run is trained to its end."""
-    last = run.checkpoints / "last.safetensors"
-    return last.is_file() and read_progress(last).finished
-
-
-def job_progress(monitor: JobMonitor) -> Callable[[int, str], Any]:
-    """Progress of a run as progress of a job."""
-
-    @contextmanager
-    def showing(total: int, title: str) -> Iterator[Show]:
-        yield lambda done, loss, error: monitor.show(done, total, f"loss {loss:.4g}")
-
-    return showing
 
 
 def outcome(run: RunFolder, split: str) -> Result:

@@ -23,13 +23,13 @@ from mclstm.report.markdown import NOTHING
 from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import read_progress
+from mclstm.training_job import train_as_job
 from mclstm_paper.experiment import Experiment
 from mclstm_paper.hydrology.folds import FOLDS, folds_of
 from mclstm_paper.hydrology.models import EXTRA, MODELS, basins_of, config_of, require_stated, split_of
 from mclstm_paper.hydrology.page import comparison_table, not_measured, read
 from mclstm_paper.hydrology.process_models import FILE as PROCESS
 from mclstm_paper.hydrology.record import rows_of, with_costs
-from mclstm_paper.hydrology.training import train_here
 from mclstm_paper.options import Options, Plan, chosen_models
 from mclstm_paper.results import Row
 
@@ -49,7 +49,7 @@ def learn_elsewhere(
 ) -> Result:
     """Train on the basins of the config, and simulate and score a period at those it has not seen."""
     run = RunFolder(folder)
-    train_here(run, monitor, config)
+    train_as_job(run, monitor, config)
     write_text_atomic(folder / "unseen.yaml", f"sites: {json.dumps(unseen)}\n")
     whole = predict(folder, Source(config["data"]["path"], columns=folder / "unseen.yaml"))
     flows = whole[KEPT].sel(time=slice(*config["periods"][split]))

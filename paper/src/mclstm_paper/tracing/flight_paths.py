@@ -123,7 +123,7 @@ def main(words: Sequence[str] | None = None) -> None:
             traced.append(traced_paths(run))
             print(f"seed {seed}", flush=True)
     inlets, outlets = names(run.series, "mass"), names(run.series, "target")
-    first, last = (pd.Timestamp(date) for date in config.periods.test)
+    first, last = (pd.Timestamp(date) for date in config.periods.pair("test") or ())
     true = true_paths(inlets, outlets, first, last)
     content = {
         "inlets": inlets, "outlets": outlets, "updates": updates,
