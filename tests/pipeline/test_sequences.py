@@ -18,6 +18,7 @@ from mclstm.errors import ConfigError, DataError
 from mclstm.from_config import seen_in_training
 from mclstm.models import MODELS
 from mclstm.models.output import Output
+from mclstm.run_inputs import read_inputs
 from mclstm.series_from_config import with_columns
 from support.small_city import BEGIN, HOURS, city, city_config, city_run
 
@@ -201,9 +202,9 @@ def test_test_days_change_nothing_that_training_sees(how: str, tmp_path: Path) -
         table.loc["2024-01-07":] *= factor
         table.to_csv(tmp_path / "city.csv")
         raw = city_config(tmp_path / "city.csv", scored=["06:00"], impute=how)
-        inputs = pipeline._read(check_config(raw))
-        view = seen_in_training(inputs[0], inputs[1])
-        views.append((tensors(view, inputs[2], torch.float32), inputs[2]))
+        config, series, _, scaling = read_inputs(check_config(raw))
+        view = seen_in_training(config, series)
+        views.append((tensors(view, scaling, torch.float32), scaling))
     (one, first), (two, second) = views
     assert first == second
     assert torch.equal(one.x[:, : 24 * 6], two.x[:, : 24 * 6])
@@ -242,7 +243,7 @@ def test_residence_sets_stay_and_output_bias_from_the_step(tmp_path: Path) -> No
     raw = city_config(
         tmp_path / "city.csv", {"name": "mclstm", "hidden_size": 4, "head": "mcfc", "residence": "3h"}
     )
-    config = pipeline._read(check_config(raw))[0]
+    config = read_inputs(check_config(raw)).config
     assert (config.model.stay, config.model.residence) == (0.75, None)
     assert config.model.output_bias == pytest.approx(-np.log(3.0))
     for key, value in (("stay", 0.9), ("output_bias", -3.0)):
