@@ -268,6 +268,19 @@ def test_how_much_the_flights_were_trained_and_may_cost() -> None:
     assert f"up to {TRIED[-1]} steps, is chosen on validation days" in text
 
 
+def test_what_more_updates_bring_on_validation_days() -> None:
+    trials = json.loads((ROOT / "results/traffic/updates.json").read_text())["trials"]
+    gains = {(one["reading"], one["model"]): 1 - np.divide(*map(np.mean, reversed(one["rmse"].values())))
+             for one in trials}  # fmt: skip
+    for (reading, model), gain in gains.items():
+        if reading == "dense":
+            assert -0.005 < gain < 0.025
+        else:
+            assert (gain > 0.005) == (model == "mclstm-timeless")
+    assert "no network anything from sparse days, but for `mclstm-timeless`" in page("traffic")
+    assert "From dense days the networks learn 0 to 2 % more" in page("traffic")
+
+
 def test_the_regressions_win_on_the_transport_page() -> None:
     for metric, sign in (("nse", -1), ("rmse", 1), ("mae", 1)):
         for target in ("pooled", "total"):
