@@ -91,7 +91,7 @@ def test_a_report_on_data_that_is_gone_says_so(tmp_path: Path, capsys: pytest.Ca
     assert site(page)["ages"] == {}
 
 
-def test_a_few_steps_have_no_ages(tmp_path: Path) -> None:
+def test_a_few_steps_have_no_ages_and_cells_stand_beside_snow(tmp_path: Path) -> None:
     run = trained(tmp_path, updates=2)
     result = pipeline.evaluate(run, figures=False)
     loaded = pipeline.load_run(run)
@@ -99,3 +99,8 @@ def test_a_few_steps_have_no_ages(tmp_path: Path) -> None:
     traced = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20, {})
     assert traced.ages == traced.cells == {}
     assert "too few" in traced.why
+    site = str(result.predictions["site"].to_numpy()[0])
+    snow = {site: result.predictions["storage"].sel(site=site).sum("cell").to_series(), "elsewhere": None}
+    (cells,) = page_ages.ages_of(whole, result.predictions, 20, {"swe": snow}).cells.values()
+    assert cells["r of the total with swe"].min() > 0.99
+    assert cells["r with swe"].max() <= 1
