@@ -1,14 +1,19 @@
 """The queue of long runs: it does what is left, keeps what must survive, and ends when its time is over."""
 
 import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mclstm.jobs.monitor import JobMonitor
 from mclstm_paper import registry
 from mclstm_paper.record_queue.long_runs import LONG_RUNS, LongRun, Places
 from mclstm_paper.record_queue.session import main, session, table
 from mclstm_paper.record_queue.standing import Folders, standing
+from toy.task import LEARN, learn
 
 TOY = LongRun("toy", "toy", {"profile": "quick", "block": 1}, hours=2.0)
 NOWHERE = Places()
@@ -44,7 +49,7 @@ def test_when_its_time_is_over_it_says_what_is_left(folders: Folders) -> None:
     assert signum is None
     assert left.left
     assert "| toy " in table([left])
-    (left,), _ = session([TOY], NOWHERE, folders, workers=2, minutes=5)
+    (left,), _ = session([TOY], NOWHERE, folders, workers=1, minutes=5)
     assert left.left == []
     assert table([left]) == "All is done."
 
@@ -59,6 +64,22 @@ def test_a_run_that_fails_does_not_stop_the_others(
     assert "Left out for now: digits." in capsys.readouterr().out
     assert left[0].left
     assert left[1].left == []
+
+
+def die_once(folder: Path, monitor: JobMonitor, goal: int, model: str, **more: Any) -> dict[str, Any]:
+    """A job whose process is ended from outside the first time."""
+    if not (folder / "begun").exists():
+        (folder / "begun").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return learn(folder, monitor, goal, model=model, **more)
+
+
+def test_a_worker_that_is_killed_costs_its_job_no_more_than_that(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toy.experiment.LEARN", LEARN._replace(function=die_once))
+    (left,), _ = session([TOY._replace(options={"profile": "quick"})], NOWHERE, folders, workers=2, minutes=5)
+    assert left.left == []
 
 
 def test_a_run_without_its_data_waits(folders: Folders) -> None:

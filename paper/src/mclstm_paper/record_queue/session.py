@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from mclstm_paper.record_queue.standing import Folders, Standing, planned_run, s
 __all__ = ["main", "session"]
 
 LOWEST = 19  # priority: other work goes first
+MOST_LOST = 3  # workers, before the session gives up; jobs continue from their checkpoints
 FAILED = "error.txt"  # in the folder of a job, the sentence it ended with
 Signalled = Callable[[], int | None]
 OURS = (CheckpointError, ConfigError, DataError, StorageError, TrainingError)
@@ -77,9 +79,15 @@ def work(
 ) -> None:
     """Work on the runs until none can go on; one that fails does not stop the others."""
     failed: set[str] = set()
+    lost = 0
     while batch := next_batch(runs, places, folders, failed):
         try:
             work_on(batch, places, folders, workers, signalled)
+        except BrokenExecutor:
+            lost += 1
+            print("A worker was ended from outside, perhaps for want of memory.", flush=True)
+            if lost == MOST_LOST:
+                raise
         except OURS as error:
             failed |= those_that_failed(batch) or {one.run.name for one in batch}
             print(f"Left out for now: {', '.join(sorted(failed))}. {error}", flush=True)
