@@ -15,7 +15,8 @@ from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
 from mclstm_paper.hydrology import final_scores, packing, recipe
 from mclstm_paper.hydrology.final_scores import comparisons_of_others
-from mclstm_paper.results import save_results
+from mclstm_paper.results import interval_row, save_results
+from mclstm_paper.statistics import Interval
 
 BASINS = ("01022500", "11141280")
 MEMBERS = ("hybrid-0", "hybrid-1", "mclstm-0", "mclstm-1")
@@ -207,6 +208,24 @@ def test_runs_without_validation_scores_are_refused(
     with pytest.raises(SystemExit):
         recipe.main([str(tmp_path / "jobs"), "--results", str(tmp_path / "recipe.json")])
     assert "1 of 4 runs have not been evaluated on validation" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
+    """Those of the test years, by kind of folds; what only the validation years gave is left out."""
+    settings = {
+        f"9 basins never seen, {kind} folds": score for kind, score in (("random", 0.61), ("region", 0.52))
+    }
+    rows = [
+        interval_row(setting, "hybrid", "nse", Interval(score, score, score, 1), [score])
+        for setting, score in (settings | {"9 basins never seen, random folds, validation": 0.43}).items()
+    ]
+    save_results(tmp_path / "unseen.json", "hydrology-unseen", "paper", rows, 0.0)
+    note = packing.notes_of("hybrid", tmp_path, None)["Basins never seen"]
+    assert all(f"{setting}:" in note for setting in settings)
+    assert "0.610" in note
+    assert "0.520" in note
+    assert "0.430" not in note
+    assert packing.notes_of("hybrid", tmp_path / "nothing", None) == {}
 
 
 def test_comparisons_of_other_models_stay(tmp_path: Path) -> None:
