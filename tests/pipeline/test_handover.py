@@ -49,7 +49,7 @@ def test_train_loads_reads_builds_and_cuts_windows_once(tmp_path: Path, calls: C
 
 def test_the_way_over_the_disk_gives_the_same_bytes(tmp_path: Path) -> None:
     config = brook_file(tmp_path)  # with a validation period: what is evaluated are the best weights
-    assert main(["train", str(config), "--out", str(tmp_path / "runs"), "--quiet"]) == 0
+    assert main(["train", str(config), "--out", str(tmp_path / "runs"), "--quiet", "--no-figures"]) == 0
     (run,) = (tmp_path / "runs" / "brook").iterdir()
     files = [path for path in (run / "evaluation" / "test").iterdir() if path.is_file()]
     in_memory = {path: path.read_bytes() for path in files}

@@ -155,7 +155,9 @@ def test_a_run_that_was_scored_is_not_scored_again(run: Path, capsys: pytest.Cap
     again = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
     assert again == lines
     assert found["files"] == str(run / "evaluation" / "test")
-    assert found["median"]["nse"] == pytest.approx(pipeline.evaluate(run).scores["nse"].median(), abs=1e-6)
+    assert found["median"]["nse"] == pytest.approx(
+        pipeline.evaluate(run, figures=False).scores["nse"].median(), abs=1e-6
+    )
 
 
 def test_prediction_needs_no_observations_and_two_halves_equal_one_whole(run: Path, tmp_path: Path) -> None:
