@@ -18,6 +18,7 @@ from mclstm.ops.ledger import audit, ledger, promised
 from mclstm.ops.native.build import SOURCE, file_name, library, status
 from mclstm.ops.problem import Problem
 from support.cases import draw, in_float32, run
+from support.kernels import RUNNABLE, untested
 from support.record import keep, measured
 from support.tolerance import assert_close
 from support.variants import ABLATIONS, VARIANTS, AnyModule, build, inputs
@@ -44,8 +45,15 @@ def test_the_kernel_of_these_tests_is_the_one_in_their_names(each_kernel: str | 
     assert status().library == (None if each_kernel is None else file_name(SOURCE, each_kernel))
 
 
+def test_a_backend_without_a_kernel_is_tested_with_the_first_one_only() -> None:
+    for kernel in (None, *RUNNABLE[:1]):
+        assert untested(FAST, kernel) == ["torch", "native"]
+    assert untested(FAST, "another") == ["native"]
+
+
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_random_cases(block: int) -> None:
+def test_random_cases(block: int, each_kernel: str | None) -> None:
+    backends = untested(FAST, each_kernel)
     for seed in range(block, CASES, BLOCKS):
         case = in_float32(draw(seed))
         steps, _, cells = case.weight_h.shape[-3:]
@@ -53,7 +61,7 @@ def test_random_cases(block: int) -> None:
         exact = run(case, "reference", torch.float64)
         for dtype in (torch.float64, torch.float32):
             own = exact if dtype == torch.float64 else run(case, "reference", dtype)
-            for backend in FAST:
+            for backend in backends:
                 found, eps = run(case, backend, dtype), torch.finfo(dtype).eps
                 note(
                     f"error / bound, {measured(backend, dtype)}", assert_close(found, exact, own, eps, steps)

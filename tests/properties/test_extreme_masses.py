@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mclstm import MCLSTM
 from mclstm.ops.ledger import audit, ledger, promised
+from support.kernels import untested
 from support.variants import EACH_BACKEND
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
@@ -95,12 +96,14 @@ def gradients(
 @pytest.mark.parametrize("scale", [1.0, 100.0, 1e7])
 @pytest.mark.parametrize("norm", ["softmax", "sigmoid", "relu"])
 @pytest.mark.parametrize("form", FORMS)
-def test_gradients_are_finite_wherever_those_of_the_reference_are(form: str, norm: str, scale: float) -> None:
+def test_gradients_are_finite_wherever_those_of_the_reference_are(
+    form: str, norm: str, scale: float, each_kernel: str | None
+) -> None:
     for amount in AMOUNTS:
         layer, inputs = problem(form, norm, amount, scale)
         h, expected = gradients(layer, inputs, "reference")
         assert torch.isfinite(h).all()
-        for backend in ("torch", "native"):
+        for backend in untested(("torch", "native"), each_kernel):
             for grad, other in zip(gradients(layer, inputs, backend)[1], expected, strict=True):
                 assert torch.isfinite(grad)[torch.isfinite(other)].all(), f"{backend}, {amount}"
 

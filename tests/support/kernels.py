@@ -1,7 +1,7 @@
 """The kernels that this machine can run, and a way to switch between them within one process."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper
 from pathlib import Path
@@ -20,6 +20,20 @@ def runnable(source: Path, folder: Path) -> list[str]:
 
 
 RUNNABLE = runnable(build.SOURCE, build.FOLDER)
+
+
+def untested(backends: Sequence[str], kernel: str | None) -> list[str]:
+    """All backends with the first kernel; with another the native one alone, the rest is the same code."""
+    return [name for name in backends if name == "native" or kernel in (None, *RUNNABLE[:1])]
+
+
+def repeats(item: pytest.Item) -> bool:
+    """Whether a test of a backend without a kernel stands here a second time, because a kernel follows."""
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+    backend, kernel = parameters.get("backend"), parameters.get("each_kernel")
+    return backend in ("reference", "torch") and not untested([backend], kernel)
 
 
 @contextmanager
