@@ -48,7 +48,7 @@ def test_float64_does_not_depend_on_the_batch(block: int, each_kernel: str | Non
         change = largest_gap(exact, run(nudged(problem, torch.float64), "reference", torch.float64))
         allowed = bound(change, turnover(problem), torch.float64)
         for backend in untested(EACH_BACKEND, each_kernel):
-            together = run(problem, backend, torch.float64)
+            together = exact if backend == "reference" else run(problem, backend, torch.float64)
             assert largest_gap(together, exact) <= allowed, f"seed {seed}, {backend}"
             alone = run(problem, backend, torch.float64, slice(1, 2))
             assert largest_gap(alone, [value[:, 1:2] for value in together]) <= allowed, (
