@@ -76,9 +76,9 @@ def test_the_arguments_cover_every_verb() -> None:
 
 
 def test_without_extras_every_command_and_fit_say_what_to_install(folder: Path) -> None:
-    found = answers(APP, [[verb, *words] for verb, words in ARGUMENTS.items()], folder)
-    assert found.pop("fit")[0] == "ImportError"
-    for verb, (code, out, err) in found.items():
+    said = answers(APP, [[verb, *words] for verb, words in ARGUMENTS.items()], folder)
+    assert said.pop("fit")[0] == "ImportError"
+    for verb, (code, out, err) in said.items():
         assert (code, out) == (2, ""), verb
         assert err == f"mclstm {verb}: the package typer {REMEDY}\n"
 
@@ -86,9 +86,9 @@ def test_without_extras_every_command_and_fit_say_what_to_install(folder: Path) 
 def test_a_package_that_is_imported_late_is_named_as_well(folder: Path) -> None:
     """With the packages of the command line alone, every verb but doctor gets to its first import of data."""
     commands = [[verb, *words] for verb, words in ARGUMENTS.items() if verb != "doctor"]
-    found = answers(APP[2:], commands, folder)
-    assert found.pop("fit")[0] == "ImportError"
-    for verb, (code, out, err) in found.items():
+    said = answers(APP[2:], commands, folder)
+    assert said.pop("fit")[0] == "ImportError"
+    for verb, (code, out, err) in said.items():
         assert (code, out) == (2, ""), verb
         assert err.startswith(f"mclstm {verb}: the package ")
         assert err.endswith(f"{REMEDY}\n")
@@ -96,8 +96,8 @@ def test_a_package_that_is_imported_late_is_named_as_well(folder: Path) -> None:
 
 
 def test_help_and_version_need_no_extras(folder: Path) -> None:
-    found = answers(APP, [["--help"], ["--version"]], folder)
-    assert [found[word][0] for word in ("--help", "--version")] == [0, 0]
+    said = answers(APP, [["--help"], ["--version"]], folder)
+    assert [said[word][0] for word in ("--help", "--version")] == [0, 0]
 
 
 @pytest.mark.parametrize("verb", PAPER_VERBS)

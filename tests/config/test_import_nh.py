@@ -51,8 +51,8 @@ def written(folder: Path, **changes: Any) -> Path:
 
 
 def test_the_papers_config(tmp_path: Path) -> None:
-    found = import_nh(written(tmp_path))
-    config = found.config
+    imported = import_nh(written(tmp_path))
+    config = imported.config
     assert config["name"] == "mclstm-maurer"
     assert config["data"]["sites"] == ["01013500", "01022500"]
     assert config["data"]["reader"] == "camels_us/maurer_extended"
@@ -67,16 +67,16 @@ def test_the_papers_config(tmp_path: Path) -> None:
     assert (training["scheme"], training["length"], training["stride"]) == ("last", 365, 1)
     assert (training["learning_rate"], training["schedule"]) == (0.01, {19: 0.005, 24: 0.001})
     assert (training["clip"], training["loss"], training["epochs"]) == (1, "nse", 30)
-    assert set(found.lost) == {"validate_n_random_basins", "custom_normalization"}
-    assert set(found.unneeded) == {
+    assert set(imported.lost) == {"validate_n_random_basins", "custom_normalization"}
+    assert set(imported.unneeded) == {
         "run_dir", "device", "head", "num_workers", "log_interval", "log_tensorboard", "save_weights_every",
     }  # fmt: skip
-    assert "model.state_norm" in found.changed
+    assert "model.state_norm" in imported.changed
 
 
 def test_an_lstm_with_a_long_score(tmp_path: Path) -> None:
-    found = import_nh(written(tmp_path, **LSTM))
-    config = found.config
+    imported = import_nh(written(tmp_path, **LSTM))
+    config = imported.config
     model = {"name": "lstm", "hidden_size": 128, "forget_bias": 3.0, "dropout": 0.4}
     assert config["model"] == model
     assert (config["data"]["mass"], config["data"]["aux"]) == (["prcp"], ["tmax"])
@@ -84,8 +84,8 @@ def test_an_lstm_with_a_long_score(tmp_path: Path) -> None:
     training = config["training"]
     assert (training["scheme"], training["length"], training["warmup"]) == ("sequence", 400, 365)
     assert (training["early_stopping"], training["clip"], training["schedule"]) == (5, None, {})
-    assert "target_noise_std" in found.lost
-    assert "output_dropout" not in found.lost
+    assert "target_noise_std" in imported.lost
+    assert "output_dropout" not in imported.lost
 
 
 def test_caravan_and_the_folder_of_a_run(tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_no_key_of_theirs_is_dropped_in_silence(tmp_path: Path) -> None:
 
 
 def test_metrics_that_cannot_be_computed_are_named(tmp_path: Path) -> None:
-    found = import_nh(written(tmp_path, metrics=["NSE", "Missed-Peaks", "Beta-KGE"]))
-    assert found.config["evaluation"]["metrics"] == ["nse", "beta-kge"]
-    assert "Missed-Peaks" in found.lost["metrics"]
+    imported = import_nh(written(tmp_path, metrics=["NSE", "Missed-Peaks", "Beta-KGE"]))
+    assert imported.config["evaluation"]["metrics"] == ["nse", "beta-kge"]
+    assert "Missed-Peaks" in imported.lost["metrics"]
 
 
 def test_flows_below_zero_are_scored_as_there(tmp_path: Path) -> None:

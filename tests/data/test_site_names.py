@@ -13,12 +13,12 @@ from mclstm.errors import DataError
 @settings(deadline=None)
 @given(st.text(max_size=300))
 def test_slug_stays_in_its_folder(name: str) -> None:
-    made = slug(name)
-    path = Path("/runs/x") / f"{made}.csv"
+    safe = slug(name)
+    path = Path("/runs/x") / f"{safe}.csv"
     assert path.parent == Path("/runs/x")
-    assert made
-    assert not made.startswith((".", "-"))
-    assert len(made) <= 100
+    assert safe
+    assert not safe.startswith((".", "-"))
+    assert len(safe) <= 100
 
 
 @settings(deadline=None)

@@ -38,9 +38,9 @@ def run(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     raw["data"] |= {"site": "site", "sites": ["a"], "units": UNITS}
     raw["training"]["updates"] = 2
-    made = pipeline.train(check_config(raw), folder / "runs", quiet=True).path
+    run_folder = pipeline.train(check_config(raw), folder / "runs", quiet=True).path
     (folder / "brook.csv").unlink()
-    return Path(shutil.move(made, tmp_path_factory.mktemp("elsewhere") / "run"))
+    return Path(shutil.move(run_folder, tmp_path_factory.mktemp("elsewhere") / "run"))
 
 
 @pytest.fixture
@@ -59,17 +59,17 @@ def days(table: pd.DataFrame, site: str, first: int, after: int) -> pd.DataFrame
 def test_a_run_without_its_data_predicts_sites_it_never_saw(
     run: Path, table: pd.DataFrame, write: Write
 ) -> None:
-    found = predict(run, write("new", table.replace({"site": {"a": "c"}})))
-    assert list(found["site"].to_numpy()) == ["c", "b"]
-    assert found["simulated"].notnull().all()
+    predictions = predict(run, write("new", table.replace({"site": {"a": "c"}})))
+    assert list(predictions["site"].to_numpy()) == ["c", "b"]
+    assert predictions["simulated"].notnull().all()
 
 
 def test_the_unit_of_an_absent_target_is_that_of_the_training(
     run: Path, table: pd.DataFrame, write: Write
 ) -> None:
-    found = predict(run, write("blind", table))
-    assert found["simulated"].attrs["units"] == "m3/s"
-    assert found["inflow"].attrs["units"] == "mm/day"
+    predictions = predict(run, write("blind", table))
+    assert predictions["simulated"].attrs["units"] == "m3/s"
+    assert predictions["inflow"].attrs["units"] == "mm/day"
 
 
 def test_every_site_goes_on_from_its_own_last_step(

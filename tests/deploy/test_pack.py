@@ -58,16 +58,18 @@ def test_the_card_names_every_input_with_its_unit(pack: Path) -> None:
 
 
 def test_scores_and_certificate_are_those_of_the_runs(pack: Path, runs: list[Path]) -> None:
-    found = about(pack)
+    about_pack = about(pack)
     tables = [pd.read_csv(run / "evaluation/test/metrics.csv") for run in runs]
     single = np.mean([np.quantile(table["nse"], [0.25, 0.5, 0.75]) for table in tables], axis=0)
-    np.testing.assert_allclose([found["test"]["single"]["nse"][k] for k in ("low", "median", "high")], single)
+    np.testing.assert_allclose(
+        [about_pack["test"]["single"]["nse"][k] for k in ("low", "median", "high")], single
+    )
     flows = [xr.open_dataset(run / "evaluation/test/predictions.nc").load() for run in runs]
     mean = (flows[0]["simulated"] + flows[1]["simulated"]).to_numpy() / 2
     by_site = [nse(s, o) for s, o in zip(mean, flows[0]["observed"].to_numpy(), strict=True)]
-    assert found["test"]["ensemble"]["nse"]["median"] == pytest.approx(np.median(by_site))
+    assert about_pack["test"]["ensemble"]["nse"]["median"] == pytest.approx(np.median(by_site))
     worst = [pd.read_csv(run / "evaluation/test/mass_balance.csv")["relative error"].max() for run in runs]
-    assert found["conservation"] == {
+    assert about_pack["conservation"] == {
         "conserving": True,
         "residual": {"3": pytest.approx(worst[0]), "8": pytest.approx(worst[1])},
     }

@@ -40,32 +40,32 @@ def test_every_layout_gives_the_mean_of_the_members(
         words += ["--columns", str(written(tmp_path / "columns.yaml", MAPPING))]
     assert main(words) == 0
     with xr.open_dataset(tmp_path / "p.nc", engine="h5netcdf") as file:
-        found = file.load()
+        predictions = file.load()
     each = np.stack([member["simulated"].to_numpy() for member in alone])
     tolerance = {"rtol": 1e-12 if name == "csv" else 1e-5, "atol": 0 if name == "csv" else 1e-7}
-    np.testing.assert_allclose(found["simulated"], each.mean(0), **tolerance)
-    np.testing.assert_allclose(found["simulated_low"], each.min(0), **tolerance)
-    np.testing.assert_allclose(found["simulated_high"], each.max(0), **tolerance)
-    assert found.attrs["members"] == 2
-    assert found["simulated"].attrs["units"] == "mm/day"
-    np.testing.assert_allclose(found["observed"], alone[0]["observed"], atol=1e-6)
+    np.testing.assert_allclose(predictions["simulated"], each.mean(0), **tolerance)
+    np.testing.assert_allclose(predictions["simulated_low"], each.min(0), **tolerance)
+    np.testing.assert_allclose(predictions["simulated_high"], each.max(0), **tolerance)
+    assert predictions.attrs["members"] == 2
+    assert predictions["simulated"].attrs["units"] == "mm/day"
+    np.testing.assert_allclose(predictions["observed"], alone[0]["observed"], atol=1e-6)
     table = pd.read_csv(tmp_path / "p.csv")
     assert {"simulated", "simulated_low", "simulated_high"} <= set(table.columns)
 
 
 def test_the_ledger_of_the_mean_closes(pack: Path, data: Path, alone: list[xr.Dataset]) -> None:
-    found = predict(pack, str(data))
-    assert balance_table(found)["relative error"].max() < 1e-5
+    predictions = predict(pack, str(data))
+    assert balance_table(predictions)["relative error"].max() < 1e-5
     total = sum(member["storage"].sum("cell", skipna=False).to_numpy() for member in alone) / 2
-    np.testing.assert_allclose(found["storage"].sum("cell"), total, rtol=1e-12)
-    assert found.sizes["cell"] == 1
-    assert found["storage"].attrs["trash_cell"] == -1
+    np.testing.assert_allclose(predictions["storage"].sum("cell"), total, rtol=1e-12)
+    assert predictions.sizes["cell"] == 1
+    assert predictions["storage"].attrs["trash_cell"] == -1
     for name in ("outflow", "residual", "entered"):
         mean = (alone[0][name].to_numpy() + alone[1][name].to_numpy()) / 2
-        np.testing.assert_allclose(found[name], mean, rtol=1e-9, atol=1e-9)
-    books = found["entered"].sum("time") - found["outflow"].sum(["time", "outlet"])
-    stored = found["storage"].isel(time=-1).sum("cell") - found["storage_before"]
-    np.testing.assert_allclose(books - stored, found["residual"].isel(time=-1), atol=1e-9)
+        np.testing.assert_allclose(predictions[name], mean, rtol=1e-9, atol=1e-9)
+    books = predictions["entered"].sum("time") - predictions["outflow"].sum(["time", "outlet"])
+    stored = predictions["storage"].isel(time=-1).sum("cell") - predictions["storage_before"]
+    np.testing.assert_allclose(books - stored, predictions["residual"].isel(time=-1), atol=1e-9)
 
 
 def test_parts_equal_one_whole(pack: Path, tables: Frames, tmp_path: Path) -> None:
@@ -123,11 +123,11 @@ def test_declared_units_are_converted(
         "area": "km2",
     }
     columns = written(tmp_path / "columns.yaml", mapping)
-    found = predict(pack, Source(str(folder), "csv", str(tmp_path / "sites.csv"), columns))
+    predictions = predict(pack, Source(str(folder), "csv", str(tmp_path / "sites.csv"), columns))
     mean = (alone[0]["simulated"].to_numpy() + alone[1]["simulated"].to_numpy()) / 2
-    np.testing.assert_allclose(found["simulated"], mean, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found["observed"], alone[0]["observed"], rtol=1e-9)
-    assert found["observed"].attrs["units"] == "mm/day"
+    np.testing.assert_allclose(predictions["simulated"], mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(predictions["observed"], alone[0]["observed"], rtol=1e-9)
+    assert predictions["observed"].attrs["units"] == "mm/day"
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,6 @@ def test_the_example_of_the_page_runs(pack: Path, tables: Frames, tmp_path: Path
     vapour = {site: table.assign(vp=saturated(table["tmin"].to_numpy())) for site, table in tables.items()}
     folder = as_caravan(tmp_path / "caravan", tables)
     attributes = (folder / "attributes/camels/attributes_caravan_camels.csv").rename(tmp_path / "sites.csv")
-    found = predict(pack, Source(str(folder), None, str(attributes), tmp_path / "columns.yaml"))
+    predictions = predict(pack, Source(str(folder), None, str(attributes), tmp_path / "columns.yaml"))
     expected = predict(pack, str(as_csv(tmp_path / "plain", vapour)))["simulated"]
-    np.testing.assert_allclose(found["simulated"], expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(predictions["simulated"], expected, rtol=1e-5, atol=1e-7)

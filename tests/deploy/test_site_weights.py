@@ -25,11 +25,11 @@ def test_known_sites_are_weighed_and_others_are_not(runs: list[Path], data: Path
     assert main(["pack", *map(str, own), "--out", str(folder), "--weights", "train"]) == 0
     fitted = site_weights_of_members(read_members(own, "train"))
     alone = [predict(run, str(data)) for run in own]
-    found = predict(folder, str(data))
+    result = predict(folder, str(data))
     by_hand = sum(one["simulated"].to_numpy() * fitted[:, [at]] for at, one in enumerate(alone))
-    np.testing.assert_allclose(found["simulated"], by_hand, rtol=1e-4)  # six digits of a weight
-    assert found.attrs["simulated"] == "weighted mean of 2 members"
-    assert balance_table(found)["relative error"].max() < 1e-5
+    np.testing.assert_allclose(result["simulated"], by_hand, rtol=1e-4)  # six digits of a weight
+    assert result.attrs["simulated"] == "weighted mean of 2 members"
+    assert balance_table(result)["relative error"].max() < 1e-5
     assert "At the 2 sites of `weights.json`" in (folder / "README.md").read_text()
 
     content = json.loads((folder / "weights.json").read_text())
@@ -43,9 +43,9 @@ def test_known_sites_are_weighed_and_others_are_not(runs: list[Path], data: Path
 def test_weights_follow_the_names_of_members(tmp_path: Path) -> None:
     assert read_site_weights(tmp_path, ["a", "b"], ["x"]) is None
     save_site_weights(tmp_path, ["b", "a"], {"x": [0.25, 0.75]})
-    found = read_site_weights(tmp_path, ["a", "b"], ["x", "y"])
-    assert found is not None
-    assert found.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    result = read_site_weights(tmp_path, ["a", "b"], ["x", "y"])
+    assert result is not None
+    assert result.tolist() == [[0.75, 0.25], [0.5, 0.5]]
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ def flows(simulated: list[float], target: str = "mm/day", mass: str = "mm/day") 
 
 
 def test_metrics_by_hand() -> None:
-    found = nonnegative(flows([2.0, -2.0, 3.0, -1.0]))
-    assert found["simulated"].to_numpy().tolist() == [[2.0, 0.0, 3.0, 0.0]]
-    table = score_table(found, ["nse", "beta-nse", "rmse"]).iloc[0]
+    result = nonnegative(flows([2.0, -2.0, 3.0, -1.0]))
+    assert result["simulated"].to_numpy().tolist() == [[2.0, 0.0, 3.0, 0.0]]
+    table = score_table(result, ["nse", "beta-nse", "rmse"]).iloc[0]
     # As predicted the squared errors are 1 + 4 + 0 + 1, that is NSE 0; raised to zero only the first is left.
     assert table["nse"] == pytest.approx(1 - 1 / 6)
     assert table["beta-nse"] == pytest.approx((1.25 - 1.0) / np.sqrt(6 / 4))
@@ -64,11 +64,13 @@ def test_the_ensemble_is_the_mean_of_nonnegative_members() -> None:
     ],
 )
 def test_which_targets(wanted: bool | None, target: str, mass: str, raised: bool) -> None:
-    given = flows([2.0, -2.0, np.nan, -1.0], target, mass)
-    found = nonnegative(given, wanted)["simulated"]
-    np.testing.assert_array_equal(found, np.maximum(given["simulated"], 0) if raised else given["simulated"])
-    assert found.attrs[NONNEGATIVE] == int(raised)
-    assert found.attrs["units"] == target
+    unclipped = flows([2.0, -2.0, np.nan, -1.0], target, mass)
+    result = nonnegative(unclipped, wanted)["simulated"]
+    np.testing.assert_array_equal(
+        result, np.maximum(unclipped["simulated"], 0) if raised else unclipped["simulated"]
+    )
+    assert result.attrs[NONNEGATIVE] == int(raised)
+    assert result.attrs["units"] == target
 
 
 def lstm_run(folder: Path, **evaluation: Any) -> Path:
@@ -89,11 +91,11 @@ def lstm_run(folder: Path, **evaluation: Any) -> Path:
 
 def test_a_run_is_scored_and_predicts_without_negative_flow(tmp_path: Path) -> None:
     path = lstm_run(tmp_path / "default")
-    found = pipeline.evaluate(path, figures=False)
-    assert (found.predictions["simulated"] == 0).all()
-    observed = found.predictions["observed"].to_numpy()[0]
+    result = pipeline.evaluate(path, figures=False)
+    assert (result.predictions["simulated"] == 0).all()
+    observed = result.predictions["observed"].to_numpy()[0]
     by_hand = 1 - (observed**2).sum() / ((observed - observed.mean()) ** 2).sum()
-    assert found.scores["nse"][0] == pytest.approx(by_hand)
+    assert result.scores["nse"][0] == pytest.approx(by_hand)
     assert (predict(path, str(tmp_path / "default" / "brook.csv"))["simulated"] == 0).all()
     kept = lstm_run(tmp_path / "kept", nonnegative=False)
     assert (pipeline.evaluate(kept, figures=False).predictions["simulated"] < 0).all()
@@ -104,10 +106,10 @@ def test_a_run_is_scored_and_predicts_without_negative_flow(tmp_path: Path) -> N
 def test_what_a_gated_head_holds_back_is_an_outlet_of_the_ledger(tmp_path: Path) -> None:
     model = {"name": "mclstm", "hidden_size": 3, "head": "mcfc", "head_gate": True, "trash_cell": False}
     model |= {"outlet": "constant", "state_norm": "none", "initial_state": "learned", "learned_from": 0.0}
-    found = pipeline.evaluate(trained(tmp_path, model, updates=2), figures=False)
-    assert found.predictions["outlet"].to_numpy().tolist() == ["flow", "held back"]
-    assert (found.balance["outflow held back"] > 0).all()
-    assert (found.balance["relative error"] < 1e-5).all()
+    result = pipeline.evaluate(trained(tmp_path, model, updates=2), figures=False)
+    assert result.predictions["outlet"].to_numpy().tolist() == ["flow", "held back"]
+    assert (result.balance["outflow held back"] > 0).all()
+    assert (result.balance["relative error"] < 1e-5).all()
 
 
 def test_runs_of_versions_without_the_setting(tmp_path: Path) -> None:
@@ -138,11 +140,13 @@ def test_losses_have_the_name_of_the_config_and_no_column_where_there_are_none(
     tmp_path: Path, head: str, options: dict[str, Any], outlets: list[str]
 ) -> None:
     run = trained(tmp_path, {"name": "mclstm", "hidden_size": 3, "head": head, **options}, updates=1)
-    found = pipeline.evaluate(run, figures=False)
-    assert found.predictions["outlet"].to_numpy().tolist() == outlets
-    assert found.predictions["outflow"].attrs.get("losses") == (outlets[1] if outlets[1:] else None)
-    assert [name for name in found.balance if name.startswith("outflow")] == [f"outflow {o}" for o in outlets]
-    assert (found.balance["relative error"] < 1e-5).all()
+    result = pipeline.evaluate(run, figures=False)
+    assert result.predictions["outlet"].to_numpy().tolist() == outlets
+    assert result.predictions["outflow"].attrs.get("losses") == (outlets[1] if outlets[1:] else None)
+    assert [name for name in result.balance if name.startswith("outflow")] == [
+        f"outflow {o}" for o in outlets
+    ]
+    assert (result.balance["relative error"] < 1e-5).all()
 
 
 def test_the_name_of_losses_is_no_part_of_a_model_but_must_not_be_a_targets(tmp_path: Path) -> None:

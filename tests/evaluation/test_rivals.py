@@ -42,36 +42,36 @@ def until(steps: int, of: int) -> np.ndarray:
 def test_climatology_by_time_of_day_and_weekend() -> None:
     # Monday to Sunday, midnight and noon; then a Monday, a Saturday and a Sunday to predict.
     flow = record([1.0, 2.0, 3.0, 4.0, 5.0, NAN, 1.0, 2.0, 3.0, 4.0, 20.0, 30.0, 40.0, 50.0] + [NAN] * 14)
-    found = climatology(flow, until(14, 28))[0, :, 0]
+    forecast = climatology(flow, until(14, 28))[0, :, 0]
     # Midnights of workdays 1, 3, 5, 1, 3, noons 2, 4, 2, 4; weekends 20, 40 and 30, 50.
-    assert found[14:16].tolist() == pytest.approx([13 / 5, 3.0])
-    assert found[24:28].tolist() == pytest.approx([30.0, 40.0] * 2)
+    assert forecast[14:16].tolist() == pytest.approx([13 / 5, 3.0])
+    assert forecast[24:28].tolist() == pytest.approx([30.0, 40.0] * 2)
 
 
 def test_a_weekend_that_training_lacks_has_the_mean_of_its_time_of_day() -> None:
-    found = climatology(record([1.0, 2.0] * 5 + [NAN] * 4), until(10, 14))[0, :, 0]
-    assert found[10:].tolist() == [1.0, 2.0, 1.0, 2.0]
+    forecast = climatology(record([1.0, 2.0] * 5 + [NAN] * 4), until(10, 14))[0, :, 0]
+    assert forecast[10:].tolist() == [1.0, 2.0, 1.0, 2.0]
     assert np.isnan(climatology(record([NAN] * 4), until(2, 4))).all()
 
 
 def test_climatology_of_days_is_that_of_the_day_of_the_year() -> None:
     flow = record(np.arange(730.0), freq="D", start="2001-01-01")
-    found = climatology(flow, until(730, 730))[0, :, 0]
-    np.testing.assert_allclose(found[:365], np.arange(365) + 365 / 2)
+    forecast = climatology(flow, until(730, 730))[0, :, 0]
+    np.testing.assert_allclose(forecast[:365], np.arange(365) + 365 / 2)
 
 
 def test_last_week_and_what_stands_for_it() -> None:
     flow = np.arange(28.0)
     flow[3] = NAN
-    found = last_week(record(flow), until(14, 28))[0, :, 0]
-    np.testing.assert_array_equal(np.delete(found, 17)[14:], np.delete(flow, 3)[:13])
-    assert found[17] == climatology(record(flow), until(14, 28))[0, 17, 0]
+    forecast = last_week(record(flow), until(14, 28))[0, :, 0]
+    np.testing.assert_array_equal(np.delete(forecast, 17)[14:], np.delete(flow, 3)[:13])
+    assert forecast[17] == climatology(record(flow), until(14, 28))[0, 17, 0]
 
 
 def test_persistence_forgets_where_a_sequence_begins() -> None:
     begins = np.array([True, False, False, False, True, False])
-    found = persistence(record([1.0, NAN, 3.0, 4.0, 5.0, 6.0], begins=begins), until(3, 6))
-    assert found[0, :, 0].tolist() == [0.0, 1.0, 1.0, 3.0, 0.0, 5.0]
+    forecast = persistence(record([1.0, NAN, 3.0, 4.0, 5.0, 6.0], begins=begins), until(3, 6))
+    assert forecast[0, :, 0].tolist() == [0.0, 1.0, 1.0, 3.0, 0.0, 5.0]
 
 
 def test_lags_are_zero_before_a_sequence_begins() -> None:
@@ -90,8 +90,8 @@ def test_share_of_inflow_finds_share_and_lag() -> None:
     x = inflows(60)
     flow = np.zeros(60)
     flow[2:] = 0.3 * x[0, :-2].sum(-1)
-    found = share_of_inflow(record(flow, x=x), until(40, 60))
-    np.testing.assert_allclose(found[0, 2:, 0], flow[2:], rtol=1e-12)
+    forecast = share_of_inflow(record(flow, x=x), until(40, 60))
+    np.testing.assert_allclose(forecast[0, 2:, 0], flow[2:], rtol=1e-12)
     # One known step is enough for a share, and none gives nothing.
     sparse = np.where(np.arange(60) == 7, flow, NAN)
     assert share_of_inflow(record(sparse, x=x), until(40, 60))[0, 7, 0] == pytest.approx(flow[7])
@@ -138,12 +138,12 @@ def test_regression_equals_least_squares_on_lags_and_auxiliaries() -> None:
     flow = design @ source.normal(size=(design.shape[1], 2)) + source.normal(0, 1e-3, (steps, 2))
     flow[5:9, 1] = NAN  # the outlets are not known at the same steps
     train = until(300, steps)
-    found = regression(whole._replace(y=flow[np.newaxis]), train)[0]
+    forecast = regression(whole._replace(y=flow[np.newaxis]), train)[0]
     for outlet in range(2):
         known = train & np.isfinite(flow[:, outlet])
         solved = np.linalg.lstsq(design[known], flow[known, outlet], rcond=None)[0]
         # The smallest penalty, 1e-3, is not zero: singular values of 300 rows make it 1e-3 / 300 of them.
-        np.testing.assert_allclose(found[:, outlet], design @ solved, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(forecast[:, outlet], design @ solved, rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("rival", [regression, regression_by_time])

@@ -17,9 +17,9 @@ def table(folder: Path, content: str | None) -> Path:
 
 
 def test_sites_keep_their_zeros(tmp_path: Path) -> None:
-    found = read_table(table(tmp_path, "site,nse\n01022500,0.5\n"))
-    assert found["site"].tolist() == ["01022500"]
-    assert found["nse"].tolist() == [0.5]
+    scores = read_table(table(tmp_path, "site,nse\n01022500,0.5\n"))
+    assert scores["site"].tolist() == ["01022500"]
+    assert scores["nse"].tolist() == [0.5]
 
 
 @pytest.mark.parametrize("content", [None, "", 'site,nse\n"01022500,0.5\n'])

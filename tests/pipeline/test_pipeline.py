@@ -89,14 +89,14 @@ def test_the_run_folder_holds_what_is_promised(run: Path) -> None:
 
 def test_predictions_have_units_and_the_scores_are_theirs(run: Path) -> None:
     with xr.open_dataset(run / "evaluation/test/predictions.nc", engine="h5netcdf") as file:
-        found = file.load()
-    assert found.sizes["time"] == 365
-    assert found["simulated"].dims == ("site", "time")
-    assert found["storage"].dims == ("site", "time", "cell")
-    assert found["outflow"].dims == ("site", "time", "outlet")
-    assert {found[name].attrs["units"] for name in ("simulated", "observed", "inflow")} == {"mm/day"}
-    assert {found[name].attrs["units"] for name in ("storage", "residual")} == {"mm"}
-    simulated, observed = (found[name].to_numpy()[0] for name in ("simulated", "observed"))
+        content = file.load()
+    assert content.sizes["time"] == 365
+    assert content["simulated"].dims == ("site", "time")
+    assert content["storage"].dims == ("site", "time", "cell")
+    assert content["outflow"].dims == ("site", "time", "outlet")
+    assert {content[name].attrs["units"] for name in ("simulated", "observed", "inflow")} == {"mm/day"}
+    assert {content[name].attrs["units"] for name in ("storage", "residual")} == {"mm"}
+    simulated, observed = (content[name].to_numpy()[0] for name in ("simulated", "observed"))
     scores = pd.read_csv(run / "evaluation/test/metrics.csv").iloc[0]
     assert scores["nse"] == pytest.approx(nse(simulated, observed), abs=1e-9)
     assert scores["kge"] == pytest.approx(kge(simulated, observed), abs=1e-9)
@@ -108,17 +108,17 @@ def test_predictions_have_units_and_the_scores_are_theirs(run: Path) -> None:
 def test_the_balance_closes_and_its_parts_are_sums_of_the_predictions(run: Path) -> None:
     balance = pd.read_csv(run / "evaluation/test/mass_balance.csv").iloc[0]
     with xr.open_dataset(run / "evaluation/test/predictions.nc", engine="h5netcdf") as file:
-        found = file.load()
+        content = file.load()
     assert balance["relative error"] < 1e-5
-    assert balance["inflow"] == pytest.approx(float(found["inflow"].sum()))
-    assert balance["outflow flow"] == pytest.approx(float(found["simulated"].sum()), rel=1e-6)
+    assert balance["inflow"] == pytest.approx(float(content["inflow"].sum()))
+    assert balance["outflow flow"] == pytest.approx(float(content["simulated"].sum()), rel=1e-6)
     gone = balance["outflow flow"] + balance["outflow losses"] + balance["storage after"]
     assert balance["inflow"] + balance["storage before"] - gone == pytest.approx(
         balance["residual"], abs=1e-6
     )
     assert balance["filled"] == balance["filled steps"] == 0
     assert "added by input scaling" not in balance
-    assert np.abs(found["residual"].to_numpy()).max() < 1e-5 * balance["inflow"]
+    assert np.abs(content["residual"].to_numpy()).max() < 1e-5 * balance["inflow"]
 
 
 def test_evaluation_starts_warm_and_equals_the_model_run_by_hand(run: Path) -> None:
@@ -151,11 +151,11 @@ def test_a_run_that_was_scored_is_not_scored_again(run: Path, capsys: pytest.Cap
     pipeline.evaluate_once(pipeline.load_run(run))
     lines = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
     assert main(["resume", str(run), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    content = json.loads(capsys.readouterr().out)
     again = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
     assert again == lines
-    assert found["files"] == str(run / "evaluation" / "test")
-    assert found["median"]["nse"] == pytest.approx(
+    assert content["files"] == str(run / "evaluation" / "test")
+    assert content["median"]["nse"] == pytest.approx(
         pipeline.evaluate(run, figures=False).scores["nse"].median(), abs=1e-6
     )
 

@@ -60,12 +60,12 @@ def config(folder: Path, model: str, seed: int = 0) -> dict[str, Any]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("station")
     station().to_csv(folder / "station.csv")
-    made = {}
+    folders = {}
     for name, model, seed in (("first", "mclstm", 0), ("second", "mclstm", 1), ("lstm", "lstm", 0)):
         run = pipeline.train(check_config(config(folder, model, seed)), folder / "runs", quiet=True)
         pipeline.evaluate(run, figures=False)
-        made[name] = run.path
-    return made
+        folders[name] = run.path
+    return folders
 
 
 def flows(run: Path, name: str = "predictions") -> xr.Dataset:
@@ -75,9 +75,9 @@ def flows(run: Path, name: str = "predictions") -> xr.Dataset:
 
 def test_scores_by_outlet_are_those_of_the_predictions(runs: dict[str, Path]) -> None:
     scores = pd.read_csv(runs["first"] / "evaluation/test/metrics.csv").set_index("target")
-    found = flows(runs["first"])
+    content = flows(runs["first"])
     pairs = {
-        name: tuple(found[f"{what}_{name}"].to_numpy()[0] for what in ("simulated", "observed"))
+        name: tuple(content[f"{what}_{name}"].to_numpy()[0] for what in ("simulated", "observed"))
         for name in ("north", "south")
     }
     assert list(scores.index) == ["north", "south", "total", "pooled"]
@@ -120,19 +120,19 @@ def test_the_command_prints_outlets_and_rivals(runs: dict[str, Path]) -> None:
     assert "(all targets, 1 site)" in text
     assert "| pooled " in text
     assert "| regression-by-time " in text
-    found = json.loads(printed(["resume", str(runs["first"]), "--json"]))
-    assert list(found["targets"]) == ["north", "south", "total", "pooled"]
+    content = json.loads(printed(["resume", str(runs["first"]), "--json"]))
+    assert list(content["targets"]) == ["north", "south", "total", "pooled"]
     assert (
-        found["median"]["rmse"]
-        == found["targets"]["pooled"]["rmse"]
-        == found["against"]["this model"]["rmse"]
+        content["median"]["rmse"]
+        == content["targets"]["pooled"]["rmse"]
+        == content["against"]["this model"]["rmse"]
     )
-    assert list(found["against"])[1:] == list(RIVALS)
+    assert list(content["against"])[1:] == list(RIVALS)
 
 
 def test_the_report_compares_outlets_models_and_rivals(runs: dict[str, Path], tmp_path: Path) -> None:
-    found = json.loads(printed(["report", *map(str, runs.values()), "--out", str(tmp_path), "--json"]))
-    assert {row["setting"] for row in found["rows"]} == {"1 sites, 2 targets"}
+    content = json.loads(printed(["report", *map(str, runs.values()), "--out", str(tmp_path), "--json"]))
+    assert {row["setting"] for row in content["rows"]} == {"1 sites, 2 targets"}
     page = (tmp_path / "report.md").read_text()
     assert "## Outlets" in page
     outlets = pd.read_csv(tmp_path / "outlets.csv").set_index(["model", "target"])
@@ -167,14 +167,14 @@ def test_fit_predicts_and_scores_all_targets() -> None:
     table = station()
     options = {key: value for key, value in MODELS["mclstm"].items() if key != "name"}
     crowd = mclstm.fit(table[:-72], mass=["east", "west"], target=["north", "south"], **SMALL, **options)
-    found = crowd.predict(table[["east", "west"]])
-    assert isinstance(found, pd.DataFrame)
-    assert list(found.columns) == ["north", "south"]
-    assert found.index.equals(table.index)
+    content = crowd.predict(table[["east", "west"]])
+    assert isinstance(content, pd.DataFrame)
+    assert list(content.columns) == ["north", "south"]
+    assert content.index.equals(table.index)
     scores = crowd.score(table, warmup=0)
     assert isinstance(scores, pd.DataFrame)
     assert list(scores.index) == ["north", "south", "total", "pooled"]
-    assert scores.loc["south", "nse"] == pytest.approx(nse(found["south"], table["south"]))
+    assert scores.loc["south", "nse"] == pytest.approx(nse(content["south"], table["south"]))
     with pytest.raises(DataError, match="no column 'south'"):
         crowd.score(table.drop(columns="south"))
 
