@@ -16,8 +16,8 @@ COMMAND = "`python -m mclstm_paper.tracing.{}`."
 Row = dict[str, Any]
 
 
-def recorded(root: Path, name: str, folder: str = "trace") -> Row:
-    return committed_results(root / "results" / folder / f"{name}.json")
+def recorded(root: Path, name: str) -> Row:
+    return committed_results(root / "results" / "trace" / f"{name}.json")
 
 
 def quartiles(values: Sequence[float | None], form: str) -> str:
@@ -67,18 +67,22 @@ def dates(record: Row) -> str:
     return " to ".join(record["period"])
 
 
+def snow_and_rain(record: Row) -> dict[str, list[Row]]:
+    """The basins: all of them, those with much snow, and those with little."""
+    rows, limits = record["basins"], record["limits"]
+    snow, rain = limits["snow"], limits["rain"]
+    return {
+        f"all {len(rows)}": rows,
+        f"snow: more than {percent(snow)} of precipitation": [row for row in rows if row["snow"] > snow],
+        f"rain: less than {percent(rain)}": [row for row in rows if row["snow"] < rain],
+    }
+
+
 def basins_table(root: Path) -> str:
     """All basins, and those with much snow beside those with little."""
     record = recorded(root, "ages")
-    rows, limits, contrast = record["basins"], record["limits"], record["contrast"]
-    groups = {
-        f"all {len(rows)}": rows,
-        f"snow: more than {percent(limits['snow'])} of precipitation": [
-            row for row in rows if row["snow"] > limits["snow"]
-        ],
-        f"rain: less than {percent(limits['rain'])}": [row for row in rows if row["snow"] < limits["rain"]],
-    }
-    classes = [name for name in rows[0]["flood by age"] if "start" not in name]
+    contrast = record["contrast"]
+    classes = [name for name in record["basins"][0]["flood by age"] if "start" not in name]
     head = [
         "basins",
         "n",
@@ -92,7 +96,7 @@ def basins_table(root: Path) -> str:
             quartiles([row["young"] for row in group], "{:.2f}"),
             *(f"{np.median([row['flood by age'][label] for row in group]):.2f}" for label in classes),
         ]
-        for name, group in groups.items()
+        for name, group in snow_and_rain(record).items()
     ]  # fmt: skip
     tests = [
         [words, f"{contrast[name]['p']:.0e}", f"{contrast[name]['spearman']:.2f}"]
@@ -171,37 +175,7 @@ def cost_table(root: Path) -> str:
     )
 
 
-def page_table(root: Path) -> str:
-    """Size of two pages, and how long a browser takes to open them."""
-    pages = [recorded(root, name, "page") for name in ("fulda", "camels-us")]
-    lines = [
-        [
-            page["page"], f"{page['sites']:,}", f"{page['steps']:,}", *(
-                f"{page['bytes'][part] / 1e6:.2f}" for part in ("first", "per site", "all")
-            ), seconds(page["opens"]), seconds(page["next"]),
-        ]
-        for page in pages
-    ]  # fmt: skip
-    head = ["page", "sites", "steps", "to open it (MB)", "per site (MB)", "all files (MB)", "opens in (s)",
-            "next site in (s)"]  # fmt: skip
-    return (
-        f"{text_table(head, lines)}\n\nThe median of {len(pages[0]['opens'])} visits, in brackets the "
-        f"shortest and the longest, until all is drawn, in {pages[0]['browser']}; load of the two cores "
-        f"{' and '.join(format(page['load'], '.0f') for page in pages)}. The drawing library, "
-        f"{pages[0]['bytes']['library'] / 1e6:.2f} MB, is not counted. "
-        f"{COMMAND.format('page_speed PAGE --name NAME')}"
-    )
-
-
-def seconds(times: Sequence[float]) -> str:
-    """The median, shortest and longest of some times; a page of one site has no next one."""
-    if not times:
-        return NOTHING
-    return f"{np.median(times):.1f} ({min(times):.1f} to {max(times):.1f})"
-
-
 BLOCKS: dict[str, Block] = {
-    "page-speed": page_table,
     "trace-rivers": rivers_table,
     "trace-basins": basins_table,
     "trace-flights": flights_table,
