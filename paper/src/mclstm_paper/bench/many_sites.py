@@ -22,12 +22,13 @@ import xarray as xr
 from mclstm.config import Config, check_config
 from mclstm.data.parts import PART
 from mclstm.data.read import read
+from mclstm.data.series import names
 from mclstm.deploy.new_data import Dates, Source
 from mclstm.deploy.predict_parts import predict_to_store
 from mclstm.pipeline import train_or_resume
 from mclstm.training.progress import Show
 from mclstm_paper.bench.peak_memory import resident
-from mclstm_paper.results import Row, row, save_results
+from mclstm_paper.results import Row, committed_results, row, save_results
 
 __all__ = ["copies", "main", "measure", "write_sites"]
 
@@ -35,7 +36,9 @@ RECIPE = Path("weights/camels-us/small-batches/model.json")  # K = 32, 5 inputs,
 ROLES = ("mass", "aux", "static", "target")
 CARAVAN = 6830
 DAILY, SHARED = 0.2, 0.1  # spread of the noise of a day, and of all days of a site
-PREDICTED = Dates(end="1982-12-31")  # three years
+DAYS = slice("1999-10-01", "2008-09-30")
+PERIODS = {"train": ["1999-10-01", "2005-09-30"], "validation": None, "test": ["2005-10-01", "2008-09-30"]}
+PREDICTED = Dates(end="2001-09-30")  # two years
 FIRST = 10  # updates that are not timed: they load the kernel
 
 
@@ -69,7 +72,6 @@ def write_sites(basins: xr.Dataset, path: Path, sites: int) -> None:
     """So many sites as zarr, in float32 as measured data have it, one chunk per part and column."""
     for first in range(0, sites, PART):
         part = copies(basins, first, min(PART, sites - first)).astype(np.float32)
-        part = part.drop_vars([name for name in part if part[name].attrs.get("role") == "filled"])
         chunks = {str(name): {"chunks": (PART, *item.shape[1:])} for name, item in part.data_vars.items()}
         how: dict[str, Any] = {"mode": "a", "append_dim": "site"} if first else {"encoding": chunks}
         part.to_zarr(path, zarr_format=2, consolidated=False, **how)
@@ -82,10 +84,10 @@ def recipe(root: Path) -> dict[str, Any]:
 
 
 def config_of(root: Path, data: Path, in_memory: bool, updates: int) -> Config:
-    """The recipe on these data, without a validation."""
+    """The recipe on nine years, without a validation."""
     raw = recipe(root)
     raw["data"] |= {"path": str(data), "in_memory": in_memory}
-    raw["periods"]["validation"] = None
+    raw["periods"] = PERIODS
     raw["training"] |= {"updates": updates, "threads": 1, "checkpoint_every": 10 * updates}
     return check_config(raw)
 
@@ -131,38 +133,34 @@ def predict(run: Path, data: Path, out: Path, dates: Dates = PREDICTED) -> dict[
 
 
 def record(options: argparse.Namespace) -> None:
-    """All measurements, saved after each."""
+    """All measurements, saved after each; those that the file has are kept."""
     columns = recipe(Path())["data"]
     basins = read(options.data, "camels_us", **{role: columns[role] for role in ROLES})
-    rows: list[Row] = []
-    started = time.monotonic()
+    basins = basins.sel(time=DAYS).drop_vars(names(basins, "filled"))
+    rows: list[Row] = committed_results(options.out)["rows"] if options.out.is_file() else []
+    started, real = time.monotonic(), basins.sizes["site"]
     with tempfile.TemporaryDirectory(dir=options.scratch) as name:
         folder = Path(name)
-        for sites, in_memory in (
-            (basins.sizes["site"], True),
-            (basins.sizes["site"], False),
-            (CARAVAN, False),
-        ):
-            data = folder / f"{sites}.zarr"
+        for sites, form in ((real, "in memory"), (real, "in parts"), (CARAVAN, "in parts")):
+            data, run, setting = folder / f"{sites}.zarr", folder / f"{sites} {form}", f"{sites:,} sites"
+            if any((item["setting"], item["model"]) == (setting, form) for item in rows):
+                continue
             if not data.exists():
                 write_sites(basins, data, sites)
-            form = "in memory" if in_memory else "in parts"
-            run = folder / f"{sites} {form}"
             words = ["train", "--data", data, "--folder", run, "--updates", options.updates]
-            numbers = in_a_process([*words, *([] if in_memory else ["--in-parts"])])
+            commands = [[*words, *(["--in-parts"] if form == "in parts" else [])]]
             if sites == CARAVAN:
-                numbers |= in_a_process(
-                    ["predict", "--data", data, "--folder", run, "--out", folder / "p.zarr"]
-                )
-            rows += [row(f"{sites:,} sites", form, metric, [value]) for metric, value in numbers.items()]
-            save_results(options.out, "operation", "sites", rows, time.monotonic() - started)
+                commands.append(["predict", "--data", data, "--folder", run, "--out", folder / "p.zarr"])
+            for command in commands:
+                rows += [row(setting, form, *item) for item in in_a_process(command).items()]
+                save_results(options.out, "operation", "sites", rows, time.monotonic() - started)
 
 
-def in_a_process(words: list[Any]) -> dict[str, float]:
+def in_a_process(words: list[Any]) -> dict[str, list[float]]:
     command = [sys.executable, "-m", "mclstm_paper.bench.many_sites", *map(str, words)]
     shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     numbers: dict[str, float] = json.loads(shown.stdout.splitlines()[-1])
-    return numbers
+    return {name: [value] for name, value in numbers.items()}
 
 
 def main() -> None:
