@@ -78,7 +78,7 @@ def test_masses_close_over_ten_thousand_steps(write: Any, runs: list[Path]) -> N
         model.set_value(RAIN, rain)
         model.update()
         given += rain.sum()
-        if step % 100 == 0:
+        if step % 100 == 99:  # the last step among them
             come, gone, stored, leaked = balance(model)
             assert come - gone - stored - leaked == 0.0
             assert abs(leaked) <= 1e-12 * come

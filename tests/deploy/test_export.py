@@ -123,10 +123,9 @@ def test_no_pickle_is_written(exported: tuple[str, Opened, Exported]) -> None:
             assert content[:2] != b"PK", entry.filename
 
 
+@pytest.mark.parametrize("exported", ["memories"], indirect=True)
 def test_ten_years_of_onnx_steps_close_their_mass(exported: tuple[str, Opened, Exported]) -> None:
-    group, case, files = exported
-    if group != "memories":
-        pytest.skip("one model with stores is enough")
+    _, case, files = exported
     about, run = json.loads((files.folder / "export.json").read_text()), session(files.folder)
     source = np.random.default_rng(3)
     states = {name: np.array(value, np.float32)[:, np.newaxis] for name, value in about["initial"].items()}
@@ -256,10 +255,9 @@ PROGRAM = Path(__file__).parents[2] / "examples" / "onnx" / "step.mjs"
 
 
 @pytest.mark.skipif(not (PROGRAM.parent / "node_modules").exists(), reason="npm install onnxruntime-node")
+@pytest.mark.parametrize("exported", ["layers"], indirect=True)
 def test_the_program_in_javascript(exported: tuple[str, Opened, Exported]) -> None:
-    group, case, files = exported
-    if group != "layers":
-        pytest.skip("one model with members is enough")
+    _, case, files = exported
     rows = {name: case.columns[name][0] for name in case.columns} | {"height": np.full(40, 100.0)}
     table = "\n".join(
         [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]

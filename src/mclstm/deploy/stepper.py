@@ -139,14 +139,15 @@ class Stepper:
 
     def set_stores(self, stores: Array) -> None:
         """Put other amounts into the cells, (E, N, B, K), and book the difference as a correction."""
-        before = self.stores
-        if stores.shape != before.shape or not np.isfinite(stores).all():
-            raise DataError(f"The stores are finite numbers of shape {before.shape}. Give all of them.")
+        before, rows = self.stores, torch.tensor(stores, dtype=self.dtype)
+        if stores.shape != before.shape or not bool(rows.isfinite().all()):
+            raise DataError(
+                f"The stores are finite numbers of {self.dtype}, of shape {before.shape}. Give all of them."
+            )
         if not self.inputs.negative_mass and (stores < 0).any():
             raise DataError(f"A store cannot hold {stores.min():g}. Give amounts >= 0.")
         assert self.ledger is not None
-        rows = torch.tensor(stores, dtype=self.dtype).flatten(1, 2)
-        for cells, (name, state) in zip(rows, self.states.items(), strict=True):
+        for cells, (name, state) in zip(rows.flatten(1, 2), self.states.items(), strict=True):
             self.states[name] = {**state, "cells": cells}
         self.ledger.correct(self.stores.sum(-1))
 
