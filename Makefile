@@ -40,7 +40,7 @@ dist: env
 	$(PYTHON) -m build --no-isolation
 
 # Long runs whose outcome is kept in results/: not part of the suite.
-.PHONY: record-properties record-backends record-long-run record-kills record-demo record-examples record-page record-trace \
+.PHONY: record-properties record-backends record-long-run record-kills record-worker-kills record-scale-out record-demo record-examples record-page record-trace \
 	record-warnings record-side-by-side record-runtime record-operation record-many-sites record-skill record-tuning docs
 
 record-properties: env
@@ -54,6 +54,12 @@ record-long-run: env
 
 record-kills: env
 	$(PYTHON) -m mclstm_paper.durability.kill_runs --kills 200 --out results/durability/kills.json
+
+record-worker-kills: env
+	$(PYTHON) -m mclstm_paper.durability.worker_kills --kills 100 --out results/durability/worker_kills.json
+
+record-scale-out: env
+	$(PYTHON) -m mclstm_paper.bench.scale_out
 
 record-demo: env
 	$(PYTHON) -m mclstm_paper.demo_record --seeds 3 --out results/demo/stated.json --picture docs/figures/fulda.png

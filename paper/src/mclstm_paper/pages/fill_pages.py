@@ -15,7 +15,13 @@ from mclstm_paper.durability.drift_page import drift_svg, drift_table
 from mclstm_paper.experiment import Block, Experiment
 from mclstm_paper.findings.page_of_findings import findings
 from mclstm_paper.first_contact import warnings_table
-from mclstm_paper.pages import example_tables, operation_tables, page_tables, trace_tables
+from mclstm_paper.pages import (
+    example_tables,
+    many_runs_tables,
+    operation_tables,
+    page_tables,
+    trace_tables,
+)
 from mclstm_paper.pages.code_sizes import sizes_table
 from mclstm_paper.pages.headlines import failures, headlines
 from mclstm_paper.pages.sections import differences, protocol_section
@@ -83,6 +89,7 @@ BLOCKS: dict[str, Block] = {
     **example_tables.BLOCKS,
     **operation_tables.BLOCKS,
     **page_tables.BLOCKS,
+    **many_runs_tables.BLOCKS,
     **trace_tables.BLOCKS,
     **runtime.BLOCKS,
 }
