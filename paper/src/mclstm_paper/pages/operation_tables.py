@@ -53,7 +53,7 @@ def sites_table(root: Path) -> str:
     return (
         f"{table}\n\n64 windows of 545 days per update, K = 32, 5 inputs, 27 attributes, 9 years. One "
         "thread, while other work kept the machine busy: compare seconds of CPU, not of the clock. "
-        "`make record-many-sites`."
+        "The prediction is of two years, all stores included. `make record-many-sites`."
     )
 
 
