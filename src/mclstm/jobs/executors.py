@@ -63,6 +63,8 @@ def local_cluster(workers: int) -> Iterator[str]:
             n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
         ) as here,
     ):
+        # A nanny replaces its worker; where it fails itself, the cluster starts another one.
+        here.adapt(minimum=workers, maximum=workers)
         yield here.scheduler_address
 
 
