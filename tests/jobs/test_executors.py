@@ -110,7 +110,7 @@ def test_a_signal_stops_the_jobs_on_a_cluster_after_a_checkpoint(dask: Executor,
     with pytest.raises(Interrupted, match="0 of 3 jobs are finished"):
         run_jobs(jobs, tmp_path, executor=dask, quiet=True)
     thread.join()
-    assert calls(tmp_path, "slow-2") == 0
+    assert sum(calls(tmp_path, job.name) for job in jobs) <= 2  # Dask chooses which of them has to wait
     for folder in tmp_path.iterdir():
         with locked(folder):  # nobody works there any more
             assert not (folder / "result.json").exists()
