@@ -13,7 +13,7 @@ from mclstm.data.scaling import Moment, moments, moments_from_json
 from mclstm.data.site_tables import Roles
 from mclstm.data.windows import Tensors, Windows, gather, span, tensors, windows
 from mclstm.errors import CheckpointError, DataError
-from mclstm.training.loop import batch_of
+from mclstm.training.learner import batch_of
 
 DAYS = 60
 

@@ -106,7 +106,7 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
 
 def test_blocks_say_when_nothing_was_measured_and_show_what_was(tmp_path: Path) -> None:
     every = [block for name in HYDROLOGY for block in experiment(name).blocks.values()]
-    assert len(every) == 17
+    assert len(every) == 18
     assert all(block(tmp_path).startswith("Not measured yet") for block in every)
     assert BLOCKS["hydrology"](tmp_path) == NO_ROWS
     rows = rows_of(models(), "447 basins", like_paper=True)
