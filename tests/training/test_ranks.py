@@ -207,3 +207,19 @@ def test_what_ranks_cannot_share_is_refused(
     with pytest.raises(ConfigError, match=said):
         pipeline.train(check_config(raw), tmp_path / "runs", ranks=several)
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [(["tune", "brook.yaml"], "tune"), (["train", "brook.yaml", "--runs", "2"], "train --runs")],
+)
+def test_what_ranks_would_each_do_for_themselves_is_refused(
+    words: list[str],
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(words) == 2
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith(f"mclstm {command} does not share its work among the processes of torchrun.")

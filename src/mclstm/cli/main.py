@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from mclstm.cli.one_voice import helping, may_speak
+from mclstm.cli.one_voice import helping, may_speak, require_alone
 from mclstm.cli.verbs import PAPER_VERBS, VERBS, example, meant, purpose
 from mclstm.errors import (
     CheckpointError,
@@ -43,6 +43,7 @@ MISTAKES = (
     TrainingError,
     WorkerError,
 )
+TOGETHER = ("train", "resume")  # verbs that several processes of torchrun do together
 LONGEST = 5  # lines of a message
 COMPLETION = "_MCLSTM_COMPLETE"  # set by the shell while a line is typed
 
@@ -89,6 +90,8 @@ def _outcome(verb: str, words: list[str]) -> int:
     """The exit code of a verb; every mistake becomes one message."""
     try:
         chosen()  # a wrong MCLSTM_KERNEL is refused before anything is written
+        if verb not in TOGETHER:
+            require_alone(verb)
         function = _function(verb)
         import typer
 

@@ -8,7 +8,9 @@ import os
 from contextlib import suppress
 from datetime import timedelta
 
-__all__ = ["helping", "may_speak"]
+from mclstm.errors import ConfigError
+
+__all__ = ["helping", "may_speak", "require_alone"]
 
 WAIT = timedelta(seconds=2)  # for the answer of torchrun's store
 
@@ -16,6 +18,15 @@ WAIT = timedelta(seconds=2)  # for the answer of torchrun's store
 def helping() -> bool:
     """Whether this process helps another to train: warnings are the other's to show."""
     return os.environ.get("RANK", "0") != "0"
+
+
+def require_alone(command: str) -> None:
+    """Refuse a command that each process of torchrun would do for itself, into the same files."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError(
+            f"mclstm {command} does not share its work among the processes of torchrun. Start it without "
+            "torchrun, which is for one large training: mclstm train without --runs, or mclstm resume."
+        )
 
 
 def may_speak() -> bool:

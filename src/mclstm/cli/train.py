@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mclstm.cli.one_voice import require_alone
 from mclstm.cli.show import Dask, Figures, Json, Quiet, Workers, print_run
 from mclstm.errors import ConfigError
 
@@ -27,6 +28,8 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a model and evaluate it on the test period."""
+    if runs is not None:
+        require_alone("train --runs")
     # Config and data are read before torch is imported, which takes seconds: mistakes are said at once.
     from mclstm.config import load_config
     from mclstm.config.load import anchored
