@@ -71,9 +71,11 @@ def local_cluster(workers: int) -> Iterator[str]:
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
     """Within the context, an executor for the workers behind a scheduler."""
-    from distributed import Client
+    from distributed import Client  # isort: skip  # the package that a message about extras names
+    from distributed.comm.addressing import resolve_address
 
     try:
+        resolve_address(address)  # a client refuses a wrong one too, but then waits 20 s to close
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = str(error) or type(error).__name__
