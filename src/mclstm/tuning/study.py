@@ -91,10 +91,10 @@ def finished_trial(
 
 def importance(study: "Study") -> dict[str, float]:
     """The share of each key in what the scores differ by, the largest first; empty after few trials."""
-    from optuna.importance import get_param_importances
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
     from optuna.trial import TrialState
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     if len(complete) < FEWEST or len({trial.value for trial in complete}) < 2:
         return {}
-    return get_param_importances(study)
+    return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
