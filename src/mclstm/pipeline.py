@@ -47,8 +47,8 @@ from mclstm.training.run_lock import locked
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "Run", "assist", "evaluate", "evaluate_once", "load_run", "resume", "train", "train_or_resume",
-    "warn_of_overfitting",
+    "Run", "assist", "evaluate", "evaluate_once", "load_run", "require_test", "resume", "train",
+    "train_or_resume", "warn_of_overfitting",
 ]  # fmt: skip
 
 PARTED = 0.2  # of NSE; by chance alone two periods of a few years differ by half as much
@@ -97,14 +97,19 @@ def train(
     series: the data of the config, if the caller has read it already; its patterns are then resolved
     ranks: the processes that train it, of which this is the first; None: this one alone
     """
-    if config.periods.test is None:
-        raise ConfigError("periods.test is null: nothing would be scored. Set its first and last date.")
+    require_test(config)
     ranks = ranks or alone(config)
     require_shares(config, ranks.size)
     inputs = read_inputs(config, series)
     folder = RunFolder.create(root, config.name)
     with locked(folder.path):
         return _fit(_begin(folder, inputs), partial(showing, quiet=quiet), ranks)
+
+
+def require_test(config: Config) -> None:
+    """Refuse a config without the period that a training is scored on in the end."""
+    if config.periods.test is None:
+        raise ConfigError("periods.test is null: nothing would be scored. Set its first and last date.")
 
 
 def resume(path: Path, *, quiet: bool = False, ranks: Ranks | None = None) -> Run:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from mclstm import pipeline
 from mclstm.config import Config, check_config, load_config
 from mclstm.config.same_model import difference, shared_by_members
 from mclstm.errors import ConfigError
-from mclstm.evaluation.score_tables import headline
+from mclstm.evaluation.score_tables import middle
 from mclstm.jobs.job import Job, Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.training.folder import RunFolder
@@ -26,7 +25,7 @@ def run_whole(folder: Path, monitor: JobMonitor, goal: int, config: dict[str, An
     """Train and evaluate a run in the folder of a job; `goal` is 1, a whole run."""
     run = train_as_job(RunFolder(folder), monitor, config)
     results = pipeline.evaluate_once(pipeline.load_run(run) if isinstance(run, Path) else run, figures=False)
-    return {"nse": median(headline(results.scores)["nse"].dropna())}
+    return {"nse": middle(results.scores) if "nse" in results.scores else None}
 
 
 RUN = Work("run", run_whole)
@@ -34,6 +33,7 @@ RUN = Work("run", run_whole)
 
 def seed_jobs(config: Config, runs: int) -> list[Job]:
     """The runs of an ensemble, a job for each seed from that of the config on."""
+    pipeline.require_test(config)
     raw, first = config.model_dump(exclude_unset=True, exclude={"tune"}), config.training.seed
     return [
         Job(f"seed-{seed}", RUN, {"config": raw | {"training": {**raw["training"], "seed": seed}}}, goal=1)

@@ -147,6 +147,21 @@ def test_a_search_and_an_ensemble_run_on_a_cluster(
     assert main(["train", config, "--runs", "2", "--set", "training.members=2"]) == 2
 
 
+def test_an_ensemble_says_what_is_wrong_before_it_trains(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", str(brook_file(tmp_path)), "--runs", "2", "--quiet", "--out", str(tmp_path / "runs")]
+    assert main([*words, "--set", "periods.test=null"]) == 2
+    assert capsys.readouterr().err.startswith("periods.test is null: nothing would be scored.")
+    assert not (tmp_path / "runs").exists()
+
+    assert main([*words, "--set", "evaluation.metrics=[kge]"]) == 0
+    assert capsys.readouterr().out.count("seed-0: no NSE\n") == 1
+    assert main([*words, "--set", "evaluation.metrics=[kge]", "--set", "model.hidden_size=5"]) == 2
+    (message,) = capsys.readouterr().err.splitlines()
+    assert "(config.model.hidden_size is 3 there, 5 is asked for)" in message
+
+
 def test_a_worker_waits_for_one_that_was_given_up_and_takes_its_result(tmp_path: Path) -> None:
     """Two calls with the same job: the second one's worker comes while the first one's still works."""
     job = Job("once", COUNT, {"pause": 0.01}, 30)
@@ -175,8 +190,8 @@ def test_a_scheduler_that_is_not_there_or_has_threads_is_refused(monkeypatch: py
     ):
         pass
     with (
-        pytest.raises(ConfigError, match=r"--dask nonsense://: no scheduler answers"),
-        cluster("nonsense://"),
+        pytest.raises(ConfigError, match=r"--dask nonsense: no scheduler answers .missing port number"),
+        cluster("nonsense"),
     ):
         pass
     from distributed import LocalCluster

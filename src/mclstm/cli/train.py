@@ -67,13 +67,13 @@ def train_ensemble(
 
     if settings.training.members is not None:
         raise ConfigError("--runs trains one model per run, training.members several. Remove one of them.")
+    jobs = seed_jobs(settings, runs)
     with cluster(dask, workers) as executor:
-        results = run_jobs(
-            seed_jobs(settings, runs), folder, workers=workers, executor=executor, quiet=quiet or as_json
-        )
+        results = run_jobs(jobs, folder, workers=workers, executor=executor, quiet=quiet or as_json)
     scores = {name: result["nse"] for name, result in results.items()}
     if as_json:
         print(json.dumps({"runs": str(folder), "nse": scores}))
         return
-    print("\n".join(f"{folder / name}: NSE {score:.3f}" for name, score in scores.items()))
+    for name, score in scores.items():
+        print(f"{folder / name}: {'no NSE' if score is None else f'NSE {score:.3f}'}")
     print(f"make them one model: mclstm pack {folder} --out {folder.name.removesuffix('-ensemble')}")

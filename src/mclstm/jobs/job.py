@@ -101,13 +101,22 @@ def with_present_name(stored: dict[str, Any], work: Work) -> dict[str, Any]:
 def difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
     """Which parameters of a stored job differ from the wanted ones, else that its work differs.
 
-    >>> difference({"parameters": {"learning_rate": 0.1}}, {"parameters": {"learning_rate": 0.05}})
-    'learning_rate is 0.1 there, 0.05 is asked for'
+    >>> old, new = ({"parameters": {"config": {"model": "lstm", "seed": seed}}} for seed in (0, 1))
+    >>> difference(old, new)
+    'config.seed is 0 there, 1 is asked for'
     """
-    old, new = (one.get("parameters", {}) for one in (stored, wanted))
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    texts = [f"{name} is {old.get(name)} there, {new.get(name)} is asked for" for name in names]
+    texts = differences(stored.get("parameters", {}), wanted.get("parameters", {}))
     return "; ".join(texts) or f"it is made by {stored.get('work')}"
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], section: str = "") -> Iterator[str]:
+    """A text for each value that differs between nested dictionaries, with its dotted key."""
+    for key in {**old, **new}:
+        one, other = old.get(key), new.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from differences(one, other, f"{section}{key}.")
+        elif one != other:
+            yield f"{section}{key} is {one} there, {other} is asked for"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
