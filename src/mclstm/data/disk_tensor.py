@@ -45,7 +45,6 @@ class DiskTensor:
         if 0 in self._shape:  # an empty file has no map
             return torch.from_numpy(np.zeros(self._shape, np.float32)[plain])
         if self._map is None:
-            self._scratch.file.flush()
             self._map = mmap.mmap(self._scratch.file.fileno(), 0, access=mmap.ACCESS_READ)
         values = np.array(np.frombuffer(self._map, np.float32).reshape(self._shape)[plain])
         if hasattr(self._map, "madvise"):

@@ -38,6 +38,7 @@ class Scratch:
         try:
             place = Place(self.file.seek(0, 2), values.dtype, values.shape)
             self.file.write(values.tobytes())
+            self.file.flush()  # here, where a full disk is named, and not in a later read
         except OSError as error:
             raise _storage(error) from error
         return place

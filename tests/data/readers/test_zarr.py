@@ -66,6 +66,30 @@ def test_unknown_codecs_are_refused(codec: numcodecs.abc.Codec, message: str, tm
         read(path, mass=["rain"])
 
 
+def test_a_copy_of_the_metadata_hides_no_codec(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    zarr.consolidate_metadata(path)
+    about = json.loads((path / "area" / ".zarray").read_text())
+    codec = numcodecs.Quantize(2, "f8").get_config()
+    (path / "area" / ".zarray").write_text(json.dumps(about | {"filters": [codec]}))
+    with pytest.raises(DataError, match="'area' is packed with 'quantize'"):
+        read(path, mass=["rain"])
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"),
+    [("time", {"shape": [10**11]}), ("rain", {"chunks": [10**6, 10**5]})],  # read on opening; unpacked whole
+)
+def test_nothing_is_unpacked_before_its_size_is_checked(
+    name: str, declared: dict[str, list[int]], tmp_path: Path
+) -> None:
+    path = written(tmp_path)
+    about = json.loads((path / name / ".zarray").read_text())
+    (path / name / ".zarray").write_text(json.dumps(about | declared))
+    with pytest.raises(DataError, match=r"declares 745 GB of data"):
+        read(path, mass=["rain"])
+
+
 def test_sizes_that_no_folder_holds_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "huge.zarr"
     TABLE[["time"]].to_zarr(path, zarr_format=2, consolidated=False)

@@ -1,5 +1,6 @@
 """zarr, format 2 or 3: a folder of chunks over (site, time), of which only the named sites are read."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,30 +30,35 @@ def holds_zarr(path: Path) -> bool:
 
 def load(path: Path, request: Request) -> Raw:
     """Read all sites, or the named ones; the others stay on the disk."""
-    with _opened(path) as data:
+    size = _size(path)
+    with _opened(path, size) as data:
         chosen = selected(data, path, request)
-        require_plausible_size(path, sum(item.nbytes for item in chosen.variables.values()), _size(path))
+        require_plausible_size(path, sum(item.nbytes for item in chosen.variables.values()), size)
         chosen = chosen.load()
     return split_by_site(chosen, path, request)
 
 
 def sites(path: Path, request: Request) -> list[str]:
     """The sites that it holds; no values are read."""
-    with _opened(path) as data:
+    with _opened(path, _size(path)) as data:
         return sites_in(data, path, request)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[xr.Dataset]:
-    """The group with its values still on the disk."""
+def _opened(path: Path, size: int) -> Iterator[xr.Dataset]:
+    """The group with its values still on the disk; size: the bytes of all its files."""
     import zarr
 
     if not holds_zarr(path):
         raise DataError(f"{path} is no group of zarr. Name its folder, or choose another --reader.")
     try:
-        group = zarr.open_group(path, mode="r")
+        # Not the copy of all metadata that some writers add: it may say something else.
+        group = zarr.open_group(path, mode="r", use_consolidated=False)
         for name, array in group.arrays():
             _require_known_codecs(path, name, array.metadata.to_dict())
+            # A chunk is unpacked as a whole, and coordinates are read when the group is opened.
+            chunk = math.prod(array.shards or array.chunks) * array.dtype.itemsize
+            require_plausible_size(path, max(chunk, array.nbytes if array.ndim == 1 else 0), size)
         with xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False) as data:
             yield data
     except (DataError, MemoryError):
