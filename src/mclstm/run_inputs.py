@@ -17,6 +17,7 @@ from mclstm.data.series import times
 from mclstm.data.windows import StoredTensors, Tensors, span, stored, tensors
 from mclstm.errors import ConfigError
 from mclstm.evaluation.outlets import require_target_names
+from mclstm.evaluation.prediction_store import require_zarr
 from mclstm.evaluation.rival_scores import require_rivals
 from mclstm.evaluation.simulate import require_periods
 from mclstm.from_config import guided_of, seen_in_training, training_start, with_residence
@@ -71,6 +72,7 @@ def open_series(config: Config) -> tuple[xr.Dataset, Sequence[xr.Dataset]]:
         series = read_series(config, require_target=True)
         return series, [series]
     require_separable(config)
+    require_zarr()  # evaluations of it are written so, whatever the layout of the data
     parts = read_parts(config, require_target=True)
     return parts.outline, parts
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from mclstm.config import check_config, load_config
 from mclstm.config.same_model import Run
 from mclstm.deploy.new_data import Dates, Source
 from mclstm.deploy.predict import predict, predict_unsaved
+from mclstm.errors import DataError
 from mclstm.evaluation.ensemble import read_members
 from mclstm.evaluation.prediction_store import open_store
 from mclstm.pipeline import evaluate, train
@@ -128,6 +130,34 @@ def test_reports_read_what_was_evaluated_in_parts(runs: list[Path]) -> None:
     stored = open_store(runs[0] / "evaluation" / "test" / "predictions.zarr")
     assert flows.sizes["site"] == 130
     np.testing.assert_array_equal(flows["simulated"], stored["simulated"])
+
+
+def test_without_zarr_it_is_named_before_anything_is_read(
+    runs: list[Path],
+    brooks: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(ModuleNotFoundError, match="zarr"):
+        train(check_config(config(tmp_path / "absent.nc", in_memory=False)), tmp_path, quiet=True)
+    assert main(["report", str(runs[0]), "--out", str(tmp_path / "report")]) == 2
+    absent = ["predict", str(runs[0]), "--data", str(brooks), "--out", str(tmp_path / "p.zarr")]
+    assert main(absent) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2] for line in said] == [
+        'the package zarr is missing. Install it with: pip install "mclstm[zarr]"'
+    ] * 2
+    assert not (tmp_path / "p.zarr").exists()
+
+
+def test_damaged_predictions_are_one_sentence(runs: list[Path], tmp_path: Path) -> None:
+    store = tmp_path / "predictions.zarr"
+    shutil.copytree(runs[0] / "evaluation" / "test" / "predictions.zarr", store)
+    (store / "simulated" / ".zarray").write_text("{")
+    with pytest.raises(DataError, match=r"cannot be read \(.*Copy or export it again"):
+        open_store(store)
 
 
 def test_a_table_that_is_read_as_a_whole_is_streamed_too(

@@ -21,8 +21,9 @@ from mclstm.deploy.new_data import (
 from mclstm.deploy.predict import SiteStates, open_models, predicted, save_all, up_to
 from mclstm.deploy.saved_states import without_first
 from mclstm.deploy.trained_model import TrainedModel
-from mclstm.evaluation.prediction_store import open_store, prediction_store
+from mclstm.evaluation.prediction_store import open_store, prediction_store, require_zarr
 from mclstm.evaluation.score_tables import after_warmup, score_table
+from mclstm.training.atomic import require_new
 
 __all__ = ["StoredPrediction", "predict_to_store"]
 
@@ -50,6 +51,8 @@ def predict_to_store(
 
     All data is read and checked before anything is simulated. The folder is there when it is whole.
     """
+    require_zarr()
+    require_new(out)
     models = open_models(path, member, with_states=state_in is not None or state_out is not None)
     names = [name for model in models.values() for name in column_names(model)]
     parts = [_parts(model, source, names) for model in models.values()]

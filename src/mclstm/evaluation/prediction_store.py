@@ -9,12 +9,20 @@ import numpy as np
 import xarray as xr
 
 from mclstm.data.readers.hdf5_safety import require_safe
+from mclstm.data.readers.zarr import open_group
 from mclstm.errors import DataError
 from mclstm.training.atomic import new_folder, storage_errors
 
-__all__ = ["has_predictions", "open_predictions", "open_store", "prediction_store", "remove_store"]
+__all__ = [
+    "has_predictions", "open_predictions", "open_store", "prediction_store", "remove_store", "require_zarr",
+]  # fmt: skip
 
 FORMAT = 2  # of zarr, which every reader knows; format 3 has no stable form of text yet
+
+
+def require_zarr() -> None:
+    """Say what to install before hours of reading, training or simulation, not after them."""
+    import zarr  # noqa: F401
 
 
 @contextmanager
@@ -23,8 +31,6 @@ def prediction_store(path: Path, sites: Sequence[str]) -> Iterator[Callable[[xr.
 
     sites: of all parts in their order
     """
-    import zarr  # noqa: F401  # says what to install before anything is simulated
-
     width = np.array(list(sites), dtype=str).dtype  # every part writes names of the same length
     with new_folder(path) as folder:
 
@@ -41,8 +47,7 @@ def prediction_store(path: Path, sites: Sequence[str]) -> Iterator[Callable[[xr.
 
 def open_store(path: Path) -> xr.Dataset:
     """The predictions with their values still on the disk."""
-    store: xr.Dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False)
-    return store
+    return open_group(path)[0]
 
 
 def open_predictions(path: Path) -> xr.Dataset:

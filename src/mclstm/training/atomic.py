@@ -13,7 +13,9 @@ from pathlib import Path
 
 from mclstm.errors import StorageError
 
-__all__ = ["make_folder", "new_folder", "storage_errors", "write_bytes_atomic", "write_text_atomic"]
+__all__ = [
+    "make_folder", "new_folder", "require_new", "storage_errors", "write_bytes_atomic", "write_text_atomic",
+]  # fmt: skip
 
 UNTOUCHED = "What was saved before is untouched. Make room or choose a folder you may write to"
 
@@ -62,6 +64,12 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
 
 
+def require_new(path: Path) -> None:
+    """Refuse a path at which there is something; an empty folder may be replaced."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise StorageError(f"{path} is there already. Remove it, or choose another place with --out.")
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill. It is renamed to `path` at the end, or removed if the block fails.
@@ -73,8 +81,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     ...     [file.name for file in Path(home).rglob("*")]
     ['model', 'README.md']
     """
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise StorageError(f"{path} is there already. Remove it, or choose another place with --out.")
+    require_new(path)
     path = path.absolute()  # "." has no name of its own
     make_folder(path.parent)
     for entry in leftovers(path):

@@ -13,7 +13,7 @@ from mclstm.data.readers.netcdf import selected, sites_in, split_by_site
 from mclstm.data.site_tables import Raw, Request
 from mclstm.errors import DataError
 
-__all__ = ["holds_zarr", "load", "sites"]
+__all__ = ["holds_zarr", "load", "open_group", "sites"]
 
 MARKS = ("zarr.json", ".zgroup")
 # What arrays may be packed with; others may run code, or need packages.
@@ -30,8 +30,8 @@ def holds_zarr(path: Path) -> bool:
 
 def load(path: Path, request: Request) -> Raw:
     """Read all sites, or the named ones; the others stay on the disk."""
-    size = _size(path)
-    with _opened(path, size) as data:
+    data, size = open_group(path)
+    with _one_sentence(path), data:
         chosen = selected(data, path, request)
         require_plausible_size(path, sum(item.nbytes for item in chosen.variables.values()), size)
         chosen = chosen.load()
@@ -40,18 +40,18 @@ def load(path: Path, request: Request) -> Raw:
 
 def sites(path: Path, request: Request) -> list[str]:
     """The sites that it holds; no values are read."""
-    with _opened(path, _size(path)) as data:
+    with _one_sentence(path), open_group(path)[0] as data:
         return sites_in(data, path, request)
 
 
-@contextmanager
-def _opened(path: Path, size: int) -> Iterator[xr.Dataset]:
-    """The group with its values still on the disk; size: the bytes of all its files."""
+def open_group(path: Path) -> tuple[xr.Dataset, int]:
+    """The group with its values still on the disk, and the bytes of all its files."""
     import zarr
 
     if not holds_zarr(path):
         raise DataError(f"{path} is no group of zarr. Name its folder, or choose another --reader.")
-    try:
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    with _one_sentence(path):
         # Not the copy of all metadata that some writers add: it may say something else.
         group = zarr.open_group(path, mode="r", use_consolidated=False)
         for name, array in group.arrays():
@@ -59,12 +59,17 @@ def _opened(path: Path, size: int) -> Iterator[xr.Dataset]:
             # A chunk is unpacked as a whole, and coordinates are read when the group is opened.
             chunk = math.prod(array.shards or array.chunks) * array.dtype.itemsize
             require_plausible_size(path, max(chunk, array.nbytes if array.ndim == 1 else 0), size)
-        with xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False) as data:
-            yield data
+        return xr.open_zarr(path, chunks=None, consolidated=False, decode_timedelta=False), size
+
+
+@contextmanager
+def _one_sentence(path: Path) -> Iterator[None]:
+    """Metadata may be damaged anywhere, and chunks are unpacked by many libraries: any error is theirs."""
+    try:
+        yield
     except (DataError, MemoryError):
         raise
     except Exception as error:
-        # Metadata may be damaged anywhere, and chunks are unpacked by many libraries.
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read ({reason}). Copy or export it again.") from None
 
@@ -83,7 +88,3 @@ def _names(codecs: Any) -> Iterator[str]:
             yield str(codec.get("name") or codec.get("id"))
             inside = codec.get("configuration") or {}
             yield from _names([*inside.get("codecs", ()), *inside.get("index_codecs", ())])
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
