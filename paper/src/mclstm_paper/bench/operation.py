@@ -29,6 +29,7 @@ __all__ = ["ONE_CALL", "STEPS_PER_SECOND", "balance_rows", "candidates", "millio
 
 MODEL = Path("weights/camels-us/small-batches")  # K = 32, 5 inputs, 27 attributes, one member
 SITES = (1, 100, 10_000)
+SITES_OF_BMI = 1000  # at the most: those that a BMI config may name
 LENGTH = 20  # steps of a call over a sequence
 STEPS_PER_SECOND, RATIO = "steps per second", "share of one call"
 ONE_CALL = "one call"
@@ -54,19 +55,21 @@ def speeds(root: Path, sites: int, rounds: int) -> list[Row]:
 
 
 def candidates(root: Path, sites: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """A call over a sequence, and one step of each of the others."""
+    """A call over a sequence, and one step of each of the others that take so many sites."""
     model = open_model(root / MODEL)
     values = random_values(model, torch.float32, LENGTH, sites, np.random.default_rng(0))
     export(root / MODEL, folder / "files")
     loaded = torch.export.load(io.BytesIO((folder / "files" / SEQUENCE).read_bytes())).module()
     tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()}
-    return {
+    calls = {
         ONE_CALL: lambda: simulated(model, values, torch.float32),
         SEQUENCE: torch.no_grad()(lambda: loaded(values=tensors)),
         STEP: onnx_step(folder / "files" / STEP, values),
         "Stepper": one_step(model, values),
-        "BMI": bmi(root, model, values, folder, "float32").update,
     }
+    if sites > SITES_OF_BMI:
+        return calls
+    return calls | {"BMI": bmi(root, model, values, folder, "float32").update}
 
 
 def onnx_step(file: Path, values: Arrays) -> Callable[[], object]:
