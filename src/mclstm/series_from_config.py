@@ -26,6 +26,7 @@ from mclstm.data.parts import Parts, blocks
 from mclstm.data.patterns import by_column, has_patterns, resolve, table_columns
 from mclstm.data.read import read
 from mclstm.data.readers import SITES, detect
+from mclstm.data.readers.text import require_file
 from mclstm.data.site_tables import Request, Roles
 from mclstm.data.units import in_units
 from mclstm.data.vapour_pressure import with_vapour_pressure
@@ -99,14 +100,17 @@ def read_parts(
 
 def sites_to_read(data: DataConfig) -> list[str]:
     """The names of the sites, of a layout that can be read in parts; no values are read."""
-    reader = detect(Path(data.path)) if data.reader == "auto" else data.reader
+    path = Path(data.path)
+    if not path.is_dir():
+        require_file(path)
+    reader = detect(path) if data.reader == "auto" else data.reader
     if reader not in SITES:
         raise ConfigError(
             f"data.in_memory: the layout {reader} is read as a whole. Leave in_memory out, or export the "
             f"data in one of the layouts {', '.join(SITES)}."
         )
     with respelled("data."):
-        sites = data.sites or SITES[reader](Path(data.path), _request(data))
+        sites = data.sites or SITES[reader](path, _request(data))
     twice = [site for site, count in Counter(sites).items() if count > 1]
     if twice:
         raise DataError(f"{data.path} holds the site {twice[0]!r} more than once. Give every site one name.")

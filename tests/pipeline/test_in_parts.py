@@ -149,6 +149,11 @@ def test_a_layout_that_is_read_as_a_whole_is_refused(tmp_path: Path) -> None:
         read_parts(settings, require_target=True)
 
 
+def test_data_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.zarr does not exist. Correct the path"):
+        read_parts(check_config(config(tmp_path / "absent.zarr", in_memory=False)), require_target=True)
+
+
 def test_a_full_disk_is_named(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MCLSTM_CACHE", str(tmp_path / "file"))
