@@ -112,8 +112,11 @@ def summary(config: Config, study: "Study", folder: Path) -> Search:
     trials = table(study)
     complete = trials[trials["state"] == "complete"]
     if complete.empty:
-        reason = next((text for text in trials["reason"] if text), "none was trained to its end")
-        raise ConfigError(f"None of {len(trials)} trials has a score: {reason}")
+        reason = next((text for text in trials["reason"] if text), "None was trained to its end.")
+        raise ConfigError(
+            f"None of {len(trials)} trials has a score: {reason} Mend the config or its data, then "
+            f"choose another folder with --out, or remove {folder}."
+        )
     best = int(complete.index.to_numpy()[complete["score"].argmax()])
     values, shares = dict(study.trials[best].params), importance(study)
     write_text_atomic(folder / TABLE, trials.to_csv())

@@ -1,6 +1,6 @@
 """One trial of a search: a run that sees no test period, and ends early where others were better."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ from mclstm.jobs.job import Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.training import journal
 from mclstm.training.folder import RunFolder
-from mclstm.training.state import read_progress
 from mclstm.training_job import train_as_job
 from mclstm.tuning.space import trial_config
 from mclstm.tuning.study import in_memory, open_study
@@ -46,21 +45,22 @@ def run_trial(
         state = "pruned"
     except (ConfigError, TrainingError) as error:  # values that do not go together, or learning that diverges
         state, reason = "failed", str(error)
-    curve = scores(run)
+    records = journal.read(run.journal)
+    curve = scores(records)
     known = [score for score in curve if score is not None]
     score = max(known, default=None)
     if state == "complete" and score is None:
-        state, reason = "failed", "no validation gave a score"
-    updates = read_progress(run.checkpoints / "last.safetensors").update if curve else 0
+        state, reason = "failed", "no validation gave a score: has periods.validation observations?"
+    updates = records[-1]["update"] if records else 0  # a trial that is pruned saves no checkpoint at its end
     return {"state": state, "reason": reason, "score": score, "curve": curve, "updates": updates}
 
 
 TRIAL = Work("trial", run_trial)
 
 
-def scores(run: RunFolder) -> list[float | None]:
-    """The validation scores of a run so far."""
-    return [line["validation_nse"] for line in journal.read(run.journal) if "validation_nse" in line]
+def scores(records: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """The validation scores in a run's journal."""
+    return [record["validation_nse"] for record in records if "validation_nse" in record]
 
 
 def stopping(
@@ -74,7 +74,7 @@ def stopping(
         length = journal.length(run.journal)
         if worse is not None and length != seen:
             seen = length
-            if worse(scores(run)):
+            if worse(scores(journal.read(run.journal))):
                 raise Pruned
         return monitor.stopped()
 
