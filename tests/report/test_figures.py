@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -19,6 +20,7 @@ from mclstm.report.hydrograph import hydrograph, outflow_layers, outlet_colours
 from mclstm.report.run_figures import FIGURES, learning_curve, save_figures, telling_sites
 from mclstm.report.site_series import site_series
 from mclstm.report.style import COLOURS, LINE_COLOURS, OUTLETS, render
+from mclstm.report.tuning_figure import tuning_figure
 from report.predictions import RECORDS, made, without_stores
 
 
@@ -305,3 +307,11 @@ def test_at_most_eight_colours_that_differ_in_lightness_or_hue() -> None:
     drawn = {COLOURS["storage"], COLOURS["observed"], *OUTLETS}
     assert len(drawn) == 8
     assert set(outlet_colours(["a", "b", "losses", "c", "d", "e"], "losses")) == {*OUTLETS[:5], "#999999"}
+
+
+def test_a_setting_of_null_has_its_place_beside_numbers() -> None:
+    trials = pd.DataFrame(
+        {"state": "complete", "score": [0.4, 0.5, 0.6], "training.clip": [1.0, 2.0, None], "updates": 4}
+    )
+    panel = tuning_figure(trials, {}, set()).axes[-1]
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["1.0", "2.0", "null"]

@@ -63,7 +63,8 @@ def bars(axes: Axes, importance: Mapping[str, float]) -> None:
 def scores_by_value(axes: Axes, trials: pd.DataFrame, key: str, log: bool) -> None:
     """The score of every trial over its value of a key."""
     values = trials[key]
-    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if numeric and values.notna().all():
         points(axes, trials, values.to_numpy(dtype=float))
         if log:
             logarithmic(axes, "x")
@@ -71,8 +72,9 @@ def scores_by_value(axes: Axes, trials: pd.DataFrame, key: str, log: bool) -> No
         else:
             axes.xaxis.set_major_locator(MaxNLocator(4))
     else:
-        names = sorted({str(value) for value in values})
-        points(axes, trials, np.array([names.index(str(value)) for value in values], dtype=float))
+        texts = ["null" if pd.isna(value) else str(value) for value in values]
+        names = sorted(set(texts))
+        points(axes, trials, np.array([names.index(text) for text in texts], dtype=float))
         axes.set_xticks(range(len(names)), names)
         axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set(xlabel=key.replace(".", ".\n", 1), ylim=limits(trials))
