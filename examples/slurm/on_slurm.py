@@ -42,4 +42,6 @@ def run(number: int, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3 or not sys.argv[1].isdigit():
+        sys.exit("usage: python on_slurm.py WORKERS COMMAND..., such as: on_slurm.py 20 tune river.yaml")
     sys.exit(run(int(sys.argv[1]), sys.argv[2:]))
