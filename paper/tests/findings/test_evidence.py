@@ -47,6 +47,16 @@ def test_a_failure_after_fewer_updates_settles_nothing(tmp_path: Path) -> None:
     assert evidence(results(tmp_path, failed, rows), "stated").verdict == "holds"
 
 
+def test_a_failure_after_fewer_repetitions_settles_nothing(tmp_path: Path) -> None:
+    failed = [claim("mclstm beats it", "Wilcoxon", 0.06, False)]
+    rows = [row("addition", "mclstm", "nse", [0.5] * 3)]
+    evidence = by_tests("{protocol}.json", "mclstm", repetitions=9)
+    text = "p = 0.06; 3 of 9 repetitions are trained"
+    assert evidence(results(tmp_path, failed, rows), "stated") == ("not settled", text, "Wilcoxon", 3)
+    rows[0]["n"] = 9
+    assert evidence(results(tmp_path, failed, rows), "stated").verdict == "does not hold"
+
+
 def test_what_is_unlike_is_said(tmp_path: Path) -> None:
     unlike = [
         claim("mclstm solves more than nau, which was trained for 5 updates instead of 9", "t", 0.01, True)

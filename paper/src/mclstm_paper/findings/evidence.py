@@ -44,17 +44,17 @@ class Measured(NamedTuple):
 Evidence = Callable[[Path, Protocol], Measured | None]  # of the folder of results; None: nothing measured
 
 
-def by_tests(file: str, pattern: str, updates: int | None = None) -> Evidence:
+def by_tests(file: str, pattern: str, updates: int | None = None, repetitions: int = 0) -> Evidence:
     """By all claims of a result file that match: it holds where each does.
 
-    file: in the folder of results, with {protocol} · updates: what the paper trained for; a claim that fails
-    after fewer is not settled
+    file: in the folder of results, with {protocol} · updates: what the paper trained for · repetitions: how
+    many are planned; a claim that fails after fewer is not settled
     """
-    return partial(_by_tests, file, pattern, updates)
+    return partial(_by_tests, file, pattern, updates, repetitions)
 
 
 def _by_tests(
-    file: str, pattern: str, updates: int | None, results: Path, protocol: Protocol
+    file: str, pattern: str, updates: int | None, repetitions: int, results: Path, protocol: Protocol
 ) -> Measured | None:
     content = read_results(results / file.format(protocol=protocol))
     claims = [one for one in content["claims"] if re.match(pattern, one["claim"])] if content else []
@@ -70,6 +70,9 @@ def _by_tests(
     if verdict is NOT and updates is not None and 0 < trained < updates:
         verdict = OPEN
         text.append(f"trained for {trained:,} of the paper's {updates:,} updates")
+    if verdict is NOT and n is not None and n < repetitions:
+        verdict = OPEN
+        text.append(f"{n} of {repetitions} repetitions are trained")
     if about and all(row.get("failed", 0) == row.get("runs", n) for row in about):
         verdict = OPEN
         text.append("all trainings failed, which says nothing of those that do not")
