@@ -81,10 +81,10 @@ def test_ten_thousand_steps_saved_and_loaded_at_a_hundred(tmp_path: Path) -> Non
 
 def test_the_ledger_closes_with_its_corrections(tmp_path: Path) -> None:
     """One step in a hundred is corrected, in turns by each kind; a model that stores for long."""
-    case = opened(tmp_path, MODELS["mclstm"], steps=1_000)
+    case = opened(tmp_path, MODELS["mclstm"], steps=10_000)
     stepper, source = case.stepper(realisations=10), np.random.default_rng(2)
     inflow = np.zeros((10, 3))
-    for step in range(1_000):
+    for step in range(10_000):
         inputs = case.inputs(step)
         rain = inputs["rain"] * source.random((10, 3))
         stepper.step({**inputs, "rain": rain}, "2001-01-01" if step == 0 else None)

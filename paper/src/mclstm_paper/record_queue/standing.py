@@ -51,10 +51,12 @@ def standing(run: LongRun, places: Places, folders: Folders) -> Standing:
     except ConfigError as error:
         return Standing(run, [], [], run.hours, str(error))
     jobs_dir = whole.plan.jobs_dir
-    kept = kept_seeds(folders.weights, run.name) if run.weights else set()
+    packed = kept_seeds(folders.weights, run.name) if run.weights else set()
     if not (run.weights or options.add) and held(whole):
         return Standing(run, whole.jobs, [], 0.0, folder=jobs_dir)
-    left = [job for job in whole.jobs if finished_result(job, jobs_dir) is None and seed_of(job) not in kept]
+    left = [
+        job for job in whole.jobs if finished_result(job, jobs_dir) is None and seed_of(job) not in packed
+    ]
     return Standing(run, whole.jobs, left, hours_of(left, whole, run), folder=jobs_dir)
 
 
@@ -75,8 +77,8 @@ def held(whole: Planned) -> bool:
 
     With `add` the rows themselves tell: a job of the same name may have made fewer updates.
     """
-    made = {name for content in whole.old.values() for name in content["made"].get("jobs", {})}
-    return {job.name for job in whole.jobs} <= made
+    named = {name for content in whole.old.values() for name in content["made"].get("jobs", {})}
+    return {job.name for job in whole.jobs} <= named
 
 
 def hours_of(left: Sequence[Job], whole: Planned, run: LongRun) -> float:
