@@ -1,25 +1,19 @@
 """The data flow as code: read -> scale -> window -> build -> fit -> simulate -> score -> figures."""
 
 import json
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import xarray as xr
-from torch import nn
 
 from mclstm.config import Config, dump_config
-from mclstm.data.manifest import require_same
 from mclstm.data.parts import Parts
-from mclstm.data.scaling import Moment
-from mclstm.data.windows import StoredTensors, Tensors, span
-from mclstm.errors import ConfigError, DataWarning
+from mclstm.data.windows import span
+from mclstm.errors import ConfigError
 from mclstm.evaluation.rival_scores import rival_table
-from mclstm.evaluation.score_tables import median_score, middle, score_table
+from mclstm.evaluation.score_tables import median_score, score_table
 from mclstm.evaluation_files import Evaluation, Tables, read_tables, write_evaluation
 from mclstm.evaluation_of_parts import evaluate_parts
 from mclstm.explain.water_balance import balance_table
@@ -27,14 +21,13 @@ from mclstm.from_config import (
     alone,
     build,
     clip_negative,
-    open_run,
     set_threads,
     training_start,
-    warmup_of,
 )
 from mclstm.lessons import Lessons, lessons_of, require_shares
-from mclstm.run_inputs import Inputs, manifest_for, open_series, read_inputs, tensors_of
-from mclstm.simulation import simulate_parts, simulate_period, simulate_rivals
+from mclstm.run import Run, load_run, median_nse, simulate_run
+from mclstm.run_inputs import Inputs, manifest_for, read_inputs, tensors_of
+from mclstm.simulation import simulate_rivals
 from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
@@ -47,41 +40,16 @@ from mclstm.training.run_lock import locked
 from mclstm.training.state import load_weights
 
 __all__ = [
-    "Run", "assist", "evaluate", "evaluate_once", "load_run", "require_test", "resume", "train",
-    "train_or_resume", "warn_of_overfitting",
-]  # fmt: skip
-
-PARTED = 0.2  # of NSE; by chance alone two periods of a few years differ by half as much
+    "assist",
+    "evaluate",
+    "evaluate_once",
+    "require_test",
+    "resume",
+    "train",
+    "train_or_resume",
+]
 
 Stop = Callable[[], int | None]  # asked after every update: the number of a signal to stop for, or None
-
-
-class Run(NamedTuple):
-    """An open run: its folder, its model and its data, as a series and as tensors.
-
-    Of data that is read in parts, `series` has sites and dates alone, and the tensors lie on the disk.
-    """
-
-    folder: RunFolder
-    config: Config
-    moments: dict[str, Moment]
-    model: nn.Module
-    model_hash: str
-    series: xr.Dataset
-    parts: Sequence[xr.Dataset]  # the series itself, if it is in memory
-    data: Tensors | StoredTensors
-
-    @property
-    def path(self) -> Path:
-        """The path of the folder."""
-        return self.folder.path
-
-    @property
-    def tensors(self) -> Tensors:
-        """The tensors of all sites in memory; refused where they lie on the disk."""
-        if isinstance(self.data, StoredTensors):
-            raise ConfigError("This needs all sites in memory. Use a run without data.in_memory: false.")
-        return self.data
 
 
 def train(
@@ -159,10 +127,10 @@ def evaluate(run: Run | Path, split: str = "test", *, figures: bool = True) -> E
     load_weights(run.folder.weights(), run.model, run.model_hash)
     steps, metrics = span(run.series, period, split), run.config.evaluation.metrics
     if isinstance(run.parts, Parts):
-        simulated = (clip_negative(run.config, part) for part in _simulate(run, steps))
+        simulated = (clip_negative(run.config, part) for part in simulate_run(run, steps))
         sites = [str(site) for site in run.series["site"].to_numpy()]
         return evaluate_parts(run.folder, split, simulated, sites, metrics, figures=figures)
-    (simulation,) = _simulate(run, steps)
+    (simulation,) = simulate_run(run, steps)
     predictions = clip_negative(run.config, simulation)
     rivals = simulate_rivals(run.config, run.series, slice(*steps), predictions)
     tables = score_table(predictions, metrics), balance_table(predictions), run.folder.evaluation(split)
@@ -183,36 +151,6 @@ def evaluate_once(run: Run, split: str = "test", *, figures: bool = True) -> Eva
     if not run.folder.is_scored(split):
         return evaluate(run, split, figures=figures)
     return read_tables(run.folder.evaluation(split))
-
-
-def warn_of_overfitting(run: Run) -> None:
-    """Warn where the scores of training and validation part, each by the weights that evaluation uses."""
-    validation, warmup = run.config.periods.pair("validation"), warmup_of(run.config)
-    if validation is None:
-        return
-    load_weights(run.folder.weights(), run.model, run.model_hash)
-    first, after = span(run.series, run.config.periods.train_pair, "train")
-    # The first steps of the data were never scored in training: the stores were still empty.
-    trained = (min(max(first, warmup), after - 1) if run.config.sequences is None else first), after
-    periods = trained, span(run.series, validation, "validation")
-    scores = [_median_score(run, period) for period in periods]
-    if scores[0] - scores[1] > PARTED:
-        warnings.warn(
-            f"the training period has an NSE of {scores[0]:.2f}, validation one of {scores[1]:.2f}: "
-            "the model has learned its training years by heart, or the years differ. Train on more years or "
-            "sites, or lower model.hidden_size or training.updates.",
-            DataWarning,
-            stacklevel=2,
-        )
-
-
-def load_run(path: Path) -> Run:
-    """A run from its folder, with untrained weights; its data is read again and must not have changed."""
-    saved = open_run(path)
-    series, parts = open_series(saved.config)
-    about = manifest_for(saved.config, series, parts)
-    require_same(about["sha256"], saved.folder.read_json(saved.folder.manifest), saved.config.data.path)
-    return Run(*saved, series, parts, tensors_of(parts, saved.moments))
 
 
 def _begin(folder: RunFolder, inputs: Inputs) -> Run:
@@ -269,17 +207,4 @@ def _validation(run: Run, lessons: Lessons) -> Callable[[], float] | None:
     if period is None:
         return None
     seen = run._replace(series=lessons.series, data=lessons.data)
-    return lambda: _median_score(seen, span(run.series, period, "validation"))
-
-
-def _median_score(run: Run, period: tuple[int, int]) -> float:
-    tables = [score_table(part, ["nse"]) for part in _simulate(run, period, stores=False)]
-    return middle(pd.concat(tables, ignore_index=True))
-
-
-def _simulate(run: Run, period: tuple[int, int], stores: bool = True) -> Iterator[xr.Dataset]:
-    """The predictions of a period, part after part."""
-    if isinstance(run.data, StoredTensors):
-        yield from simulate_parts(run.config, run.model, run.parts, run.moments, period, stores)
-    else:
-        yield simulate_period(run.config, run.model, run.data, run.series, period, stores)
+    return lambda: median_nse(seen, span(run.series, period, "validation"))

@@ -14,6 +14,7 @@ from mclstm.errors import ConfigError
 from mclstm.evaluation.score_tables import middle
 from mclstm.jobs.job import Job, Result, Work
 from mclstm.jobs.monitor import JobMonitor
+from mclstm.run import Run, load_run
 from mclstm.training.folder import RunFolder
 from mclstm.training.progress import Show
 from mclstm.training.state import read_progress
@@ -24,7 +25,7 @@ __all__ = ["seed_jobs", "train_as_job"]
 def run_whole(folder: Path, monitor: JobMonitor, goal: int, config: dict[str, Any]) -> Result:
     """Train and evaluate a run in the folder of a job; `goal` is 1, a whole run."""
     run = train_as_job(RunFolder(folder), monitor, config)
-    results = pipeline.evaluate_once(pipeline.load_run(run) if isinstance(run, Path) else run, figures=False)
+    results = pipeline.evaluate_once(load_run(run) if isinstance(run, Path) else run, figures=False)
     return {"nse": middle(results.scores) if "nse" in results.scores else None}
 
 
@@ -43,7 +44,7 @@ def seed_jobs(config: Config, runs: int) -> list[Job]:
 
 def train_as_job(
     run: RunFolder, monitor: JobMonitor, config: dict[str, Any], stop: pipeline.Stop | None = None
-) -> pipeline.Run | Path:
+) -> Run | Path:
     """Train the run in a folder to its end, or find it finished: its path then stands for it.
 
     stop: asked after every update in place of the monitor

@@ -18,6 +18,7 @@ from mclstm.deploy.pack import pack
 from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
 from mclstm.report.comparison.snow_section import temperature
+from mclstm.run import load_run
 from support.small_run import brook, brook_config
 
 
@@ -57,7 +58,7 @@ def test_from_a_config_to_a_packed_model_and_other_names(tmp_path: Path) -> None
     raw = brook_config(brook(tmp_path / "brook.csv"), updates=2)
     raw["data"] |= {"antecedent": [3, 9], "day_of_year": True}
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     means = ["rain_mean_3", "rain_mean_9", "temperature_mean_3", "temperature_mean_9"]
     assert configured.inputs(loaded.config)["aux"][:5] == ["temperature", *means]
     assert loaded.data.a.shape[-1] == 7

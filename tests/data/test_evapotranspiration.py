@@ -18,6 +18,7 @@ from mclstm.deploy.new_data import Source
 from mclstm.deploy.pack import pack
 from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, DataError
+from mclstm.run import load_run
 from support.small_run import brook, brook_config, brooks
 
 # 45.72 degrees north (Lyon) on the 15th of July, day 196, step by step after FAO-56.
@@ -95,7 +96,7 @@ def config(folder: Path) -> dict[str, Any]:
 def test_from_a_config_to_a_packed_model_and_other_names(tmp_path: Path) -> None:
     raw = config(tmp_path)
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True).path
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     assert configured.inputs(loaded.config)["aux"] == ["tmax", "tmin", PET]
     assert loaded.data.a.shape[-1] == 3
     assert "gauge_lat" not in loaded.series  # read, and seen by no model

@@ -11,6 +11,7 @@ from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.deploy import page_ages
 from mclstm.deploy.result_page import page_of_run
+from mclstm.run import load_run
 from support.small_city import city_run
 from support.small_run import brook, brook_file, trained
 
@@ -94,7 +95,7 @@ def test_a_report_on_data_that_is_gone_says_so(tmp_path: Path, capsys: pytest.Ca
 def test_a_few_steps_have_no_ages_and_cells_stand_beside_snow(tmp_path: Path) -> None:
     run = trained(tmp_path, updates=2)
     result = pipeline.evaluate(run, figures=False)
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     whole = page_ages.Traceable(loaded.config, {0: loaded.model}, loaded.data, loaded.series, 4)
     traced = page_ages.ages_of(whole, result.predictions.isel(time=slice(0, 9)), 20, {})
     assert traced.ages == traced.cells == {}

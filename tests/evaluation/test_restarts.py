@@ -13,6 +13,7 @@ from mclstm.config import check_config
 from mclstm.data.windows import span
 from mclstm.evaluation.metrics import nse
 from mclstm.evaluation.restarts import simulate_with_restarts
+from mclstm.run import load_run
 from mclstm.training.state import load_weights
 from support.small_run import brook, brook_config, brooks
 
@@ -31,7 +32,7 @@ def run_of(folder: Path, restart: int | None, **model: str) -> Path:
 
 @pytest.mark.parametrize("restart", [1, 6, 25])
 def test_every_piece_is_a_window_of_its_own(tmp_path: Path, restart: int) -> None:
-    loaded = pipeline.load_run(run_of(tmp_path, restart))
+    loaded = load_run(run_of(tmp_path, restart))
     period, warmup = span(loaded.series, ("2001-07-01", "2001-08-28"), "test"), 4
     found = simulate_with_restarts(loaded.model, loaded.data, loaded.series, period, warmup, restart)[
         "simulated"
@@ -50,7 +51,7 @@ def test_every_piece_is_a_window_of_its_own(tmp_path: Path, restart: int) -> Non
 def test_with_a_batch_norm_the_batches_are_those_of_the_published_evaluation(tmp_path: Path) -> None:
     """neuralhydrology evaluates basin by basin, days in order, in batches as large as those of training."""
     path = run_of(tmp_path, 1, state_norm="batch")
-    loaded = pipeline.load_run(path)
+    loaded = load_run(path)
     load_weights(loaded.folder.weights(), loaded.model, loaded.model_hash)
     found = pipeline.evaluate(path, figures=False).predictions["simulated"]
     (first, after), warmup = span(loaded.series, ("2001-07-01", "2001-08-28"), "test"), 4

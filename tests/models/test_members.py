@@ -15,6 +15,7 @@ from mclstm.deploy.pack import pack
 from mclstm.deploy.predict import predict
 from mclstm.errors import ConfigError, Interrupted
 from mclstm.models.members import Members, seeded
+from mclstm.run import Run
 from mclstm.training.progress import showing
 from mclstm.training.state import load_weights
 from support.small_city import city, city_config, city_run
@@ -27,7 +28,7 @@ KINDS: dict[str, dict[str, Any]] = {
 EPS = float(torch.finfo(torch.float32).eps)
 
 
-def weights(run: pipeline.Run) -> list[dict[str, torch.Tensor]]:
+def weights(run: Run) -> list[dict[str, torch.Tensor]]:
     """The last weights of each model of a run, by name."""
     load_weights(run.folder.checkpoints / "last.safetensors", run.model, run.model_hash)
     models = run.model.alone() if isinstance(run.model, Members) else [run.model]
@@ -60,11 +61,11 @@ def test_a_resumed_run_ends_with_the_bits_of_one_that_was_not_stopped(tmp_path: 
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> pipeline.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return city_run(tmp_path_factory.mktemp("members"), members=3, seed=7)
 
 
-def test_the_mean_is_predicted_and_every_member_is_there(run: pipeline.Run) -> None:
+def test_the_mean_is_predicted_and_every_member_is_there(run: Run) -> None:
     result = pipeline.evaluate(run, figures=True)
     predictions = result.predictions
     assert predictions["member"].to_numpy().tolist() == [7, 8, 9]
@@ -88,7 +89,7 @@ def test_a_pack_of_the_members_predicts_as_the_run(tmp_path: Path) -> None:
     assert "each day from 04:00 to 23:00" in (tmp_path / "pack" / "README.md").read_text()
 
 
-def test_members_of_one_module_share_nothing(run: pipeline.Run) -> None:
+def test_members_of_one_module_share_nothing(run: Run) -> None:
     def make() -> nn.Module:
         return nn.Linear(2, 1)
 

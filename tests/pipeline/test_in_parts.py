@@ -16,7 +16,8 @@ from mclstm.data.parts import PART
 from mclstm.data.scaling import moments
 from mclstm.errors import ConfigError, DataError, StorageError
 from mclstm.evaluation_files import Evaluation
-from mclstm.pipeline import Run, evaluate, load_run, resume, train
+from mclstm.pipeline import evaluate, resume, train
+from mclstm.run import Run, load_run
 from mclstm.series_from_config import read_parts, read_series
 from mclstm.training.checkpoint import load
 from support.many_brooks import LAYOUTS, SITES, brooks, config, written

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mclstm import pipeline
+from mclstm import overfitting, pipeline
 from mclstm.config import check_config
 from mclstm.errors import DataWarning
 from mclstm.evaluation.metrics import nse
+from mclstm.overfitting import warn_of_overfitting
 from support.small_run import brook, brook_config
 
 
@@ -22,19 +23,19 @@ def test_scores_that_part_are_said_and_others_are_not(
     flows = results["train"].predictions.isel(time=slice(4, None))  # after the warm-up
     training = nse(flows["simulated"].to_numpy()[0], flows["observed"].to_numpy()[0])
     validation = float(results["validation"].scores["nse"].iloc[0])
-    assert training - validation > pipeline.PARTED
+    assert training - validation > overfitting.PARTED
     with pytest.warns(
         DataWarning, match=f"has an NSE of {training:.2f}, validation one of {validation:.2f}: "
     ):
-        pipeline.warn_of_overfitting(run)
-    monkeypatch.setattr(pipeline, "PARTED", training - validation + 0.01)
+        warn_of_overfitting(run)
+    monkeypatch.setattr(overfitting, "PARTED", training - validation + 0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pipeline.warn_of_overfitting(run)
+        warn_of_overfitting(run)
 
 
 def test_without_a_validation_period_nothing_is_compared(tmp_path: Path) -> None:
     raw = brook_config(brook(tmp_path / "brook.csv"), updates=2)
     del raw["periods"]["validation"]
     run = pipeline.train(check_config(raw), tmp_path / "runs", quiet=True)
-    pipeline.warn_of_overfitting(run)
+    warn_of_overfitting(run)

@@ -13,12 +13,13 @@ from mclstm.config import check_config
 from mclstm.data.windows import tensors
 from mclstm.errors import DataError
 from mclstm.evaluation.simulate import simulate
+from mclstm.run import Run, load_run
 from support.small_run import brook, brook_config, brooks, trained
 
 
-def uncovered(tmp_path: Path, first: int, after: int) -> tuple[pipeline.Run, xr.Dataset]:
+def uncovered(tmp_path: Path, first: int, after: int) -> tuple[Run, xr.Dataset]:
     """A small run, and its data twice: as it is, and without rain in some of the steps."""
-    loaded = pipeline.load_run(trained(tmp_path, {"name": "mclstm", "hidden_size": 3, "initial_state": 2.5}))
+    loaded = load_run(trained(tmp_path, {"name": "mclstm", "hidden_size": 3, "initial_state": 2.5}))
     other = loaded.series.copy(deep=True).assign_coords(site=["dry"])
     other["rain"][:, first:after] = np.nan
     return loaded, xr.concat([loaded.series, other], "site", data_vars="minimal")

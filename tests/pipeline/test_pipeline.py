@@ -17,6 +17,7 @@ from mclstm.config import load_config
 from mclstm.deploy.predict import predict
 from mclstm.errors import DataError
 from mclstm.evaluation.metrics import kge, nse
+from mclstm.run import load_run
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import load_weights
 
@@ -122,7 +123,7 @@ def test_the_balance_closes_and_its_parts_are_sums_of_the_predictions(run: Path)
 
 
 def test_evaluation_starts_warm_and_equals_the_model_run_by_hand(run: Path) -> None:
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     load_weights(loaded.folder.weights(), loaded.model, loaded.model_hash)
     first = int(np.flatnonzero(loaded.series["time"].dt.year == 2003)[0])
     x, a = (value[0, first - 30 :, None] for value in (loaded.data.x, loaded.data.a))
@@ -148,7 +149,7 @@ def test_a_finished_run_resumes_to_itself(run: Path) -> None:
 
 
 def test_a_run_that_was_scored_is_not_scored_again(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pipeline.evaluate_once(pipeline.load_run(run))
+    pipeline.evaluate_once(load_run(run))
     lines = [line for line in (run / "log.txt").read_text().splitlines() if "evaluated test" in line]
     assert main(["resume", str(run), "--json"]) == 0
     content = json.loads(capsys.readouterr().out)

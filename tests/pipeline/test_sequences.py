@@ -18,6 +18,7 @@ from mclstm.errors import ConfigError, DataError
 from mclstm.from_config import seen_in_training
 from mclstm.models import MODELS
 from mclstm.models.output import Output
+from mclstm.run import Run
 from mclstm.run_inputs import read_inputs
 from mclstm.series_from_config import with_columns
 from support.small_city import BEGIN, HOURS, city, city_config, city_run
@@ -47,7 +48,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> pipeline.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return city_run(tmp_path_factory.mktemp("city"))
 
 
@@ -78,7 +79,7 @@ def test_a_learned_start_is_the_same_in_training_and_evaluation(seen: Seen, tmp_
     assert not bool((learned == 1.0).all())
 
 
-def test_the_resolved_columns_are_written_and_loaded_again(run: pipeline.Run) -> None:
+def test_the_resolved_columns_are_written_and_loaded_again(run: Run) -> None:
     written = load_config(run.folder.config)
     assert (written.data.mass, written.data.target) == (["in_west", "in_north"], ["out_east", "out_south"])
     assert written == run.config
@@ -86,7 +87,7 @@ def test_the_resolved_columns_are_written_and_loaded_again(run: pipeline.Run) ->
     assert "6 sequences to train on, 0 left out" in run.folder.log.read_text()
 
 
-def test_the_ledger_closes_in_every_sequence_and_the_rest_is_reported(run: pipeline.Run) -> None:
+def test_the_ledger_closes_in_every_sequence_and_the_rest_is_reported(run: Run) -> None:
     result = pipeline.evaluate(run, figures=False)
     days = pd.read_csv(result.folder / "sequence_balance.csv")
     assert len(days) == 4
@@ -107,7 +108,7 @@ def test_the_ledger_closes_in_every_sequence_and_the_rest_is_reported(run: pipel
     np.testing.assert_allclose(days["observed"], observed)
 
 
-def test_stores_are_never_negative_and_nothing_is_said_between_sequences(run: pipeline.Run) -> None:
+def test_stores_are_never_negative_and_nothing_is_said_between_sequences(run: Run) -> None:
     predictions = pipeline.evaluate(run, figures=False).predictions
     between = predictions["sequence"].to_numpy()[0] < 0
     hours = predictions["time"].to_index().hour
@@ -118,7 +119,7 @@ def test_stores_are_never_negative_and_nothing_is_said_between_sequences(run: pi
         assert name == "residual" or (values[~between] >= 0).all()
 
 
-def test_a_day_is_predicted_as_it_was_evaluated_and_has_no_state(run: pipeline.Run, tmp_path: Path) -> None:
+def test_a_day_is_predicted_as_it_was_evaluated_and_has_no_state(run: Run, tmp_path: Path) -> None:
     expected = pipeline.evaluate(run, figures=False).predictions
     day = city().loc["2024-01-10"].filter(like="in_")
     day.to_csv(tmp_path / "day.csv")

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mclstm import pipeline
 from mclstm.config import check_config
+from mclstm.run import Run
 
 BEGIN, END, HOURS = "04:00", "23:00", 20
 
@@ -45,7 +46,7 @@ def city_config(path: Path, model: dict[str, Any] | None = None, **training: Any
     }
 
 
-def city_run(folder: Path, raw: dict[str, Any] | None = None, **training: Any) -> pipeline.Run:
+def city_run(folder: Path, raw: dict[str, Any] | None = None, **training: Any) -> Run:
     """A trained run; its table lies beside it as city.csv."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "city.csv"

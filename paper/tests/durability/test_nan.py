@@ -11,6 +11,7 @@ from mclstm import pipeline
 from mclstm.cli.main import main
 from mclstm.data.windows import Batch
 from mclstm.errors import CheckpointError, TrainingError
+from mclstm.run import load_run
 from mclstm.training import checkpoint, journal
 from mclstm.training.recorder import Recorder, repeat_failure
 from mclstm.training.state import Progress
@@ -63,7 +64,7 @@ def test_a_poisoned_weight(
 
 def check_repeats(run: Path, said: str) -> None:
     """The kept file alone, with a fresh model of the same config, fails in the same place."""
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     step = repeat_failure(run / "nan.safetensors", loaded.model, loaded.model_hash)
     assert not step.finite
     tensors, about = checkpoint.load(run / "nan.safetensors")
@@ -84,7 +85,7 @@ def test_an_absurd_rate_never_leaves_a_checkpoint_that_is_not_finite(tmp_path: P
 
 def test_other_files_are_not_repeated(tmp_path: Path) -> None:
     run = trained(tmp_path, updates=1)
-    loaded = pipeline.load_run(run)
+    loaded = load_run(run)
     with pytest.raises(CheckpointError, match="holds no failed update"):
         repeat_failure(run / "checkpoints/last.safetensors", loaded.model, loaded.model_hash)
 

@@ -25,6 +25,7 @@ def resume(
     from mclstm.deploy.result_page import page_of_run
     from mclstm.evaluation_files import Evaluation
     from mclstm.from_config import open_run
+    from mclstm.overfitting import warn_of_overfitting
     from mclstm.training.folder import RunFolder
     from mclstm.training.state import read_progress
     from mclstm.training.torchrun import joined
@@ -40,7 +41,7 @@ def resume(
     if finished:
         print(f"{path} was finished before: nothing was trained.", file=sys.stderr)
     else:
-        pipeline.warn_of_overfitting(run)
+        warn_of_overfitting(run)
     page = None
     if isinstance(results, Evaluation) and run.config.data.in_memory:
         page = page_of_run(run, results)

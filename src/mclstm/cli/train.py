@@ -44,6 +44,7 @@ def train(
         raise ConfigError("--workers and --dask are for several runs. Add --runs, or leave them out.")
     from mclstm import pipeline
     from mclstm.deploy.result_page import page_of_run
+    from mclstm.overfitting import warn_of_overfitting
     from mclstm.training.torchrun import joined
 
     with joined(settings.training.device) as ranks:
@@ -52,7 +53,7 @@ def train(
             return
         run = pipeline.train(settings, out, quiet=quiet or as_json, series=series, ranks=ranks)
     results = pipeline.evaluate(run, figures=figures)
-    pipeline.warn_of_overfitting(run)
+    warn_of_overfitting(run)
     page = page_of_run(run, results) if settings.data.in_memory else None
     print_run(run.path, results, as_json, page)
 

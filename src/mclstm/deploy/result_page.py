@@ -22,7 +22,6 @@ from mclstm.explain.cell_reading import Storages
 from mclstm.explain.water_balance import balance_table, water_balance
 from mclstm.from_config import warmup_of
 from mclstm.models.members import Members
-from mclstm.pipeline import Run
 from mclstm.report.comparison.basin_figures import attributes
 from mclstm.report.comparison.comparison_report import Comparison, setting
 from mclstm.report.comparison.model_groups import Group
@@ -30,6 +29,7 @@ from mclstm.report.comparison.score_section import score_section, significance_s
 from mclstm.report.page import PageModel
 from mclstm.report.page.overview import SHOWN
 from mclstm.report.page.page_files import write_page
+from mclstm.run import Run
 from mclstm.training import journal
 from mclstm.training.folder import RunFolder
 

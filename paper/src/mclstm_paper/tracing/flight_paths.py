@@ -28,6 +28,7 @@ from mclstm.data.windows import gather, span
 from mclstm.explain.mass_ages import exits, require_conserving
 from mclstm.explain.mass_paths import entry_to_exit
 from mclstm.from_config import rhythm_of
+from mclstm.run import Run
 from mclstm_paper.tracing.trace_file import FOLDER, save_trace
 
 __all__ = ["Paths", "compared", "main", "traced_paths", "true_paths"]
@@ -67,7 +68,7 @@ def true_paths(
 
 
 @torch.no_grad()
-def traced_paths(run: pipeline.Run) -> Paths:
+def traced_paths(run: Run) -> Paths:
     """The same of a trained model, from the traces of all days of the test."""
     model, rhythm = require_conserving(run.model), rhythm_of(run.config)
     assert rhythm is not None
