@@ -8,6 +8,7 @@ import torch
 from mclstm.errors import ConfigError
 from mclstm.models import MODELS
 from mclstm.models.output import Moments, Sizes
+from mclstm.nn.dropout import Dropout
 
 SIZES = Sizes(mass=1, aux=2, static=3, targets=["flow"])
 SCALE = Moments([2.0], [3.0], [1.0], [2.0])
@@ -136,7 +137,7 @@ def test_lstm_drops_hidden_values_in_training_only() -> None:
     hidden = model.lstm(torch.cat([(x - 2) / 3, a, static.expand(12, 4, 3)], dim=-1))[0]
     torch.testing.assert_close(model.eval()(x, a, static).y[..., 0], hidden.sum(-1) * 2 + 1)
     torch.manual_seed(5)
-    kept = torch.nn.functional.dropout(hidden, 0.5)
+    kept = Dropout(0.5)(hidden)
     torch.manual_seed(5)
     torch.testing.assert_close(model.train()(x, a, static).y[..., 0], kept.sum(-1) * 2 + 1)
     # What is remembered for the next step is whole.

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.models.output import Moments, Output, Sizes, State
+from mclstm.nn.dropout import Dropout
 from mclstm.nn.hydrology import balance_penalty as created_mass
 from mclstm.nn.hydrology import open_forget_gate
 from mclstm.nn.row_product import row_product
@@ -47,7 +48,7 @@ class LSTMModel(nn.Module):
         self.outlets = self.targets = tuple(sizes.targets)
         self.balance_weight = balance_penalty
         self.lstm = nn.LSTM(sizes.mass + sizes.aux + sizes.static, hidden_size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.linear = nn.Linear(hidden_size, len(self.outlets))
         for name, values in moments._asdict().items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.get_default_dtype()))

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mclstm.nn.arguments import require_size
+from mclstm.nn.dropout import Dropout
 from mclstm.nn.row_product import row_product
 
 __all__ = [
@@ -40,7 +41,7 @@ class AuxMemory(nn.Module):
         self.outputs = memory_size if outputs is None else outputs
         require_size("outputs", self.outputs, least=1)
         self.lstm = nn.LSTM(aux_size, memory_size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.linear = nn.Identity() if outputs is None else nn.Linear(memory_size, outputs)
         open_forget_gate(self.lstm, forget_bias)
 
@@ -49,7 +50,9 @@ class AuxMemory(nn.Module):
         before = None if state is None else (state[:1].contiguous(), state[1:].contiguous())
         memory, after = self.lstm(a, before)
         seen = self.dropout(memory)
-        if isinstance(self.linear, nn.Linear):
+        if self.training or isinstance(self.linear, nn.Identity):
+            seen = self.linear(seen)
+        else:  # A warm-up of a training needs no such care: what is dropped depends on the other rows anyway.
             seen = row_product(seen, self.linear.weight, self.linear.bias)
         return seen, torch.cat(after)
 
