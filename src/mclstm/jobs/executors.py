@@ -44,6 +44,11 @@ def cluster(address: str | None, workers: int = 1) -> Iterator[Executor | None]:
     elif address == LOCAL:
         with local_cluster(workers) as scheduler, dask_executor(scheduler) as executor:
             yield executor
+    elif workers > 1:
+        raise ConfigError(
+            f"--dask {address} has workers of its own, and --workers {workers} counts processes of this machine. "
+            "Leave out one of them."
+        )
     else:
         with dask_executor(address) as executor:
             yield executor
