@@ -64,7 +64,7 @@ LONG_RUNS = (
     flips("published", 1.6),
     members("lstm-steered", 10, 4.4),
     members("hybrid-temperature", 5, 1.3),
-    LongRun("time to a skill", "hydrology-time", {}, 5.0, CAMELS),
+    LongRun("time to a skill", "hydrology-time", {}, 2.2, CAMELS),
     members("mclstm", 5, 5.0),
     members("lstm-balance", 5, 2.2),
     LongRun(
