@@ -182,7 +182,7 @@ def test_workers_that_write_elsewhere_are_named(tmp_path: Path) -> None:
         run_jobs([Job("a", COUNT, {}, 2)], tmp_path / "here", executor=pool, quiet=True)
 
 
-def test_a_scheduler_that_is_not_there_or_has_threads_or_is_doubled_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedulers_that_cannot_serve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mclstm.jobs.executors.PATIENCE", 0.5)
     with (
         pytest.raises(ConfigError, match=r"--dask tcp://127.0.0.1:1: no scheduler answers"),

@@ -46,8 +46,8 @@ def cluster(address: str | None, workers: int = 1) -> Iterator[Executor | None]:
             yield executor
     elif workers > 1:
         raise ConfigError(
-            f"--dask {address} has workers of its own, and --workers {workers} counts processes of this machine. "
-            "Leave out one of them."
+            f"--dask {address} has workers of its own, and --workers {workers} counts processes of this "
+            "machine. Leave out one of them."
         )
     else:
         with dask_executor(address) as executor:

@@ -1,4 +1,4 @@
-"""Blocks of docs/hydrology.md: the frozen recipe, the looks at the test years, steps without flow."""
+"""Blocks of docs/hydrology.md: the frozen recipe, looks at the test years, costs, steps without flow."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from mclstm.report.comparison.low_flow_section import HEADS, LOW_FLOW_METRICS, l
 from mclstm.report.comparison.score_section import label
 from mclstm.report.markdown import NOTHING, text_table
 from mclstm_paper.experiment import Block
-from mclstm_paper.hydrology.page import FOLDER, not_measured, read
+from mclstm_paper.hydrology.page import FOLDER, NO_ROWS, SETTING, not_measured, read
 from mclstm_paper.results import Row
 
 __all__ = ["RECIPE_BLOCKS"]
@@ -51,6 +51,30 @@ def scorings(root: Path) -> str:
     )
 
 
+def costs(root: Path) -> str:
+    """The CPU time and memory of a member of each model, where its runs kept a record of them."""
+    rows = [row for row in read(root)["rows"] if (row["metric"], row["setting"]) == ("nse", SETTING)]
+    spent = {row["model"]: row["training"] for row in rows if "training" in row}
+    lines = [
+        [label(model), str(len(minutes)), spread(minutes), f"{max(megabytes) / 1000:.1f}"]
+        for model, training in spent.items()
+        if not model.endswith("-ensemble")
+        and (minutes := [seconds / 60 for seconds in training["cpu_seconds"] if seconds is not None])
+        and (megabytes := [peak for peak in training["peak_mb"] if peak is not None])
+    ]
+    return text_table(["", "members", "CPU minutes", "GB at most"], lines) if lines else NO_ROWS
+
+
+def spread(values: Sequence[float]) -> str:
+    """The lowest and the highest value.
+
+    >>> spread([3.2, 1.0, 2.5]), spread([2.0])
+    ('1.0 to 3.2', '2.0')
+    """
+    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+    return low if low == high else f"{low} to {high}"
+
+
 def low_flows(root: Path) -> str:
     """Steps without simulated flow, which decide the FLV of a site."""
     rows = [row for row in read(root)["rows"] if row["metric"] in LOW_FLOW_METRICS]
@@ -63,5 +87,6 @@ def low_flows(root: Path) -> str:
 RECIPE_BLOCKS: dict[str, Block] = {
     "hydrology-recipe": recipe,
     "hydrology-scorings": scorings,
+    "hydrology-costs": costs,
     "hydrology-low-flows": low_flows,
 }
