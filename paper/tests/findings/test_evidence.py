@@ -57,6 +57,18 @@ def test_a_failure_after_fewer_repetitions_settles_nothing(tmp_path: Path) -> No
     assert evidence(results(tmp_path, failed, rows), "stated").verdict == "does not hold"
 
 
+def test_what_holds_at_a_few_basins_alone_settles_nothing(tmp_path: Path) -> None:
+    wide = claim("mclstm beats it", "5 basins", 0.06, False)
+    here = claim("mclstm beats it at these basins", "45 pairs", 1e-7, True)
+    rows = [row("5 basins", "mclstm", "nse", [0.5] * 9) | {"failed": 4, "runs": 45}]
+    evidence = by_tests("{protocol}.json", "mclstm beats it$")
+    more = "4 of 45 trainings failed and count as worst"
+    text = f"p = 0.06; at these basins p <= 1e-07, too few to speak of others; {more}"
+    assert evidence(results(tmp_path, [wide, here], rows), "stated") == ("not settled", text, "5 basins", 9)
+    here["holds"] = False
+    assert evidence(results(tmp_path, [wide, here], rows), "stated").verdict == "does not hold"
+
+
 def test_what_is_unlike_is_said(tmp_path: Path) -> None:
     unlike = [
         claim("mclstm solves more than nau, which was trained for 5 updates instead of 9", "t", 0.01, True)

@@ -30,6 +30,8 @@ OPEN: Verdict = "not settled"
 NO_TEST = "no test: the numbers side by side"
 # Where a claim of a result file says that its two sides were not made alike.
 UNLIKE = re.compile(r", (which was trained|though|on a test set that).*")
+# The end of a claim about the same trainings that says nothing of other basins.
+HERE = " at these basins"
 
 
 class Measured(NamedTuple):
@@ -73,11 +75,31 @@ def _by_tests(
     if verdict is NOT and n is not None and n < repetitions:
         verdict = OPEN
         text.append(f"{n} of {repetitions} repetitions are trained")
+    if verdict is NOT and (here := those_here(content["claims"], claims)):
+        verdict = OPEN
+        text.append(f"at these basins p <= {max(one['p'] for one in here):.2g}, too few to speak of others")
     if about and all(row.get("failed", 0) == row.get("runs", n) for row in about):
         verdict = OPEN
         text.append("all trainings failed, which says nothing of those that do not")
+    elif about and about[0].get("failed"):
+        text.append(f"{about[0]['failed']} of {about[0].get('runs', n)} trainings failed and count as worst")
     unlike = [match.group().lstrip(", ") for one in claims if (match := UNLIKE.search(one["claim"]))]
     return Measured(verdict, "; ".join(text + unlike[:1]), claims[0]["test"], n)
+
+
+def those_here(
+    every: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The claims that fail for basins in general, as they hold at the basins tried; none unless all do.
+
+    >>> wide, here = ({"claim": name, "holds": name != "a", "p": 0.01} for name in ("a", "a at these basins"))
+    >>> those_here([wide, here], [wide]) == [here]
+    True
+    """
+    by_name = {one["claim"]: one for one in every}
+    here = [by_name.get(one["claim"] + HERE) for one in claims if not one["holds"]]
+    held = [one for one in here if one is not None and one["holds"]]
+    return held if len(held) == len(here) else []
 
 
 def p_values(claims: Sequence[Mapping[str, Any]]) -> list[str]:
