@@ -138,10 +138,6 @@ EXTRA: dict[str, Extra] = {
     "hybrid": Extra("hybrid", STEERED, HYBRID),
     # The same without radiation and vapour pressure, which few archives have.
     "hybrid-temperature": Extra("hybrid", STEERED, HYBRID, data={"aux": ["tmax", "tmin"]}),
-    # Hybrids unlike the first, whose errors differ: more memory, whole years, another gate and more cells.
-    "hybrid-wide": Extra("hybrid", STEERED, HYBRID, model={"memory_size": 128, "dropout": 0.5}),
-    "hybrid-years": Extra("hybrid", STEERED | {"length": 730, "batch_size": 40, "validate_every": 4}, HYBRID),
-    "hybrid-softmax": Extra("hybrid", STEERED, HYBRID, model={"input_norm": "softmax", "hidden_size": 32}),
     # Rivals trained exactly as the hybrid: an LSTM, and one that is told not to create water.
     "lstm-steered": Extra("lstm", STEERED, RIVAL, model={"dropout": 0.4}),
     "lstm-balance": Extra("lstm", STEERED, RIVAL, model={"dropout": 0.4, "balance_penalty": 10.0}),
