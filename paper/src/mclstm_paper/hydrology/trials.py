@@ -1,12 +1,13 @@
-"""Settings tried on the validation years: what each changes in the experiment's MC-LSTM, and its scores.
+"""Settings tried on the validation years: what each changes in the experiment's model, and its scores.
 
     python -m mclstm_paper.hydrology.trials RUN... --results results/hydrology/trials.json
 
-The config of a trial has another test period than the experiment, so that choosing cannot touch the test
-years. Members of the recorded ensembles may be given as well; they are marked.
+A trial is never scored in the test years, so that choosing cannot touch them. Members of the recorded
+ensembles may be given as well; they are marked. Rows that the file holds already stay.
 """
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from mclstm.training.folder import RunFolder
 from mclstm.training.state import read_progress
 from mclstm_paper.hydrology.models import PERIODS, config_of
 from mclstm_paper.options import Options
-from mclstm_paper.results import Row, row, save_results
+from mclstm_paper.results import Row, read_results, row, save_results
 
 __all__ = ["changes", "main", "trial_rows", "trials_table"]
 
@@ -42,9 +43,10 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
         progress = read_progress(last)
         best = max(scores, key=lambda item: item[1])
         about = {
+            "from": usual_model(config),
             "changes": changes(config),
             "seed": config.training.seed,
-            "member": config.model_dump(mode="json")["periods"]["test"] == PERIODS["test"],
+            "member": run.is_scored("test") and in_test_years(config),
             "updates": progress.update,
             "finished": progress.finished,
             "best_update": best[0],
@@ -62,10 +64,21 @@ def validations(file: Path) -> Iterator[tuple[int, float]]:
             yield int(line["update"]), round(float(line["validation_nse"]), 4)
 
 
+def usual_model(config: Config) -> str:
+    """The model of the experiment that a trial changes."""
+    return "hybrid" if config.model.name == "hybrid" else "mclstm"
+
+
+def in_test_years(config: Config) -> bool:
+    """Whether the test period is the experiment's."""
+    test: object = config.model_dump(mode="json")["periods"]["test"]
+    return test == PERIODS["test"]
+
+
 def changes(config: Config) -> dict[str, Any]:
-    """Where a config differs from the experiment's MC-LSTM, by section and key."""
-    usual = check_config(config_of("mclstm", Options(profile="paper", data=Path(config.data.path)), member=0))
-    here, there = flat(config), flat(usual)
+    """Where a config differs from that of the experiment, by section and key."""
+    options = Options(profile="paper", data=Path(config.data.path))
+    here, there = flat(config), flat(check_config(config_of(usual_model(config), options, member=0)))
     return {key: value for key, value in here.items() if there.get(key) != value}
 
 
@@ -89,7 +102,7 @@ def trials_table(rows: Sequence[Row]) -> str:
     """
     lines = [
         {
-            "changed": in_words(item["changes"]),
+            "changed": "hybrid, " * (item.get("from") == "hybrid") + in_words(item["changes"]),
             "seed": f"{'member ' * item['member']}{item['seed']}",
             "best NSE, validation": f"{item['value']:.4f}",
             "at update": item["best_update"],
@@ -115,12 +128,15 @@ def in_words(changes: Mapping[str, Any]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Write the rows of some runs into a result file."""
+    """Add the rows of some runs to a result file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--results", required=True, type=Path)
     options = parser.parse_args(words)
-    save_results(options.results, "hydrology-trials", "paper", trial_rows(options.runs), 0.0)
+    before = (read_results(options.results) or {"rows": []})["rows"]
+    trials: list[Row] = json.loads(json.dumps(trial_rows(options.runs)))  # as a file gives them back
+    rows = [*before, *(trial for trial in trials if trial not in before)]
+    save_results(options.results, "hydrology-trials", "paper", rows, 0.0)
 
 
 if __name__ == "__main__":
