@@ -50,6 +50,7 @@ class Headline(NamedTuple):
     metric: str
     show: Callable[[float], str]
     protocol: Protocol = "stated"
+    printed: str = ""  # the model whose number in the paper stands beside it, if that has another name
 
 
 class Experiment(NamedTuple):

@@ -34,6 +34,13 @@ def test_a_row_has_the_paper_ours_and_the_best_rival() -> None:
     assert cells(SOLVED, rows[1:]) is None
 
 
+def test_a_model_of_ours_may_stand_beside_the_number_of_the_one_it_replaces() -> None:
+    rows = [rate("mclstm-tuned", 1.0) | {"paper": None}, rate("mclstm", None)]
+    line = SOLVED._replace(model="mclstm-tuned")
+    assert cells(line, rows) == ["adding", "–", "100 % (mclstm-tuned)", "–"]
+    assert cells(line._replace(printed="mclstm"), rows) == ["adding", "96 %", "100 % (mclstm-tuned)", "–"]
+
+
 def test_of_errors_the_lowest_is_the_best() -> None:
     rows = [
         rate("mclstm", 0.2, "mse"),

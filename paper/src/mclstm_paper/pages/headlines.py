@@ -38,10 +38,18 @@ def cells(line: Headline, rows: Sequence[Row]) -> list[str] | None:
     ours = row_of(line, rows)
     if ours is None:
         return None
-    paper = NOTHING if ours["paper"] is None else line.show(ours["paper"])
+    printed = printed_number(line, rows)
+    paper = NOTHING if printed is None else line.show(printed)
     rival = best_rival(line, rows)
     theirs = NOTHING if rival is None else f"{line.show(rival['value'])} ({rival['model']})"
     return [line.task, paper, f"{line.show(ours['value'])} ({line.model})", theirs]
+
+
+def printed_number(line: Headline, rows: Sequence[Row]) -> float | None:
+    """The paper's number for our model, or for the one that it takes the place of."""
+    wanted = line.printed or line.model, line.setting, line.metric
+    mine = (row["paper"] for row in rows if (row["model"], row["setting"], row["metric"]) == wanted)
+    return next((paper for paper in mine if paper is not None), None)
 
 
 def best_rival(line: Headline, rows: Sequence[Row]) -> Row | None:
