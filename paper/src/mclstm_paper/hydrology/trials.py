@@ -39,9 +39,8 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
         config, scores = load_config(run.config), list(validations(run.journal))
         if not scores:
             raise ConfigError(f"{path} has not been validated. Give its config periods.validation.")
-        last = run.checkpoints / "last.safetensors"
-        progress = read_progress(last)
-        best = max(scores, key=lambda item: item[1])
+        progress = read_progress(run.checkpoints / "last.safetensors")
+        chosen = read_progress(run.weights())  # with a peak phase the best within it
         about = {
             "from": usual_model(config),
             "changes": changes(config),
@@ -49,11 +48,13 @@ def trial_rows(runs: Sequence[Path]) -> list[Row]:
             "member": run.is_scored("test") and in_test_years(config),
             "updates": progress.update,
             "finished": progress.finished,
-            "best_update": best[0],
+            "best_update": chosen.update,
             "curve": scores,
         }
         sites = run.read_json(run.manifest)["sites"]
-        rows.append(row(f"{sites} basins, validation", config.name, "validation-nse", [best[1]]) | about)
+        assert chosen.best is not None, "a run that was validated has a best score"
+        best = [round(chosen.best, 4)]
+        rows.append(row(f"{sites} basins, validation", config.name, "validation-nse", best) | about)
     return rows
 
 
