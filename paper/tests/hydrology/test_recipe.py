@@ -168,6 +168,10 @@ def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
     )
     np.testing.assert_allclose(whole["simulated"], from_runs, rtol=0.02, atol=0.01)  # stores begin in 1980
     assert "## Regions" in (tmp_path / "pack" / "hybrid" / "README.md").read_text()
+    packing.main([*packed[:-1], str(tmp_path / "plain"), "--plain"])
+    plain, weighed = ({file.relative_to(pack) for file in pack.rglob("*.*")}
+                      for pack in (tmp_path / "plain", tmp_path / "pack"))  # fmt: skip
+    assert weighed - plain == {Path("weights.json")}
 
     final_scores.main(words)
     looks = json.loads((file.parent / "scorings.json").read_text())

@@ -3,7 +3,8 @@
     python -m mclstm_paper.hydrology.packing RUN... --ensemble conserving --out weights/camels-us
 
 Every model of the ensemble becomes a packed model in a folder of its own; all together predict as one, with
-the frozen weights at the basins of the recipe. Cards name scores at basins never seen and by region.
+the frozen weights at the basins of the recipe, or without (`--plain`). Cards name scores at basins never seen
+and by region.
 """
 
 import argparse
@@ -104,6 +105,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--ensemble", required=True, help="a name in the recipe")
     parser.add_argument("--recipe", type=Path, default=Path("results/hydrology/recipe.json"))
     parser.add_argument("--data", type=Path, help="folder of CAMELS-US, for scores by region")
+    parser.add_argument("--plain", action="store_true", help="all members count alike at every basin")
     parser.add_argument("--out", required=True, type=Path, help="folder to create")
     options = parser.parse_args(words)
     try:
@@ -111,10 +113,12 @@ def main(words: Sequence[str] | None = None) -> None:
         if options.ensemble not in recipe:
             known = ", ".join(recipe)
             raise ConfigError(f"{options.recipe} has no {options.ensemble!r}. Choose from {known}.")
-        mine = {options.ensemble: recipe[options.ensemble]}
-        runs = members_of(mine, options.runs)[options.ensemble]
+        mine = recipe[options.ensemble]
+        if options.plain:
+            mine = {key: value for key, value in mine.items() if key != "weights"}
+        runs = members_of({options.ensemble: mine}, options.runs)[options.ensemble]
         notes = notes_of(options.ensemble, options.recipe.parent, options.data)
-        pack_ensemble(options.ensemble, mine[options.ensemble], runs, notes, options.out)
+        pack_ensemble(options.ensemble, mine, runs, notes, options.out)
     except (CheckpointError, ConfigError, DataError, StorageError) as error:
         parser.error(str(error))
 
