@@ -6,7 +6,7 @@ import torch
 from mclstm.models.process import PROCESS_MODELS
 from mclstm.models.process.hbv import HBV
 from mclstm.models.process.process_model import run
-from mclstm.models.process.sac_sma import SAC_SMA
+from mclstm.models.process.sac_sma import SAC_SMA, Soil, evaporate, with_capacities
 from support.weather import constant, middle
 
 MODELS = pytest.mark.parametrize("name", PROCESS_MODELS)
@@ -88,3 +88,16 @@ def test_snow_17_freezes_the_first_rain_on_a_cold_pack() -> None:
     forcing = type(cold)(*(torch.cat(columns) for columns in zip(cold, rain, strict=True)))
     stores = run(SAC_SMA, parameters, forcing).stores
     assert (stores["ice"][31] - stores["ice"][30]).item() == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("largest", "held", "evaporated"), [(100.0, 60.0, 3.0), (2.0, 2.0, 5.0)])
+def test_sac_sma_evaporates_free_water_only_where_no_tension_water_is_left(
+    largest: float, held: float, evaporated: float
+) -> None:
+    """The share of the demand that is the tension water's share of its capacity; then the rest, if it can."""
+    parameters = with_capacities(middle(SAC_SMA, UZTWM=largest, UZFWM=50.0, PCTIM=0.0, ADIMP=0.0))
+    nothing = torch.zeros(1, dtype=torch.float64)
+    soil = Soil(nothing + held, nothing + 20.0, nothing, nothing, nothing, nothing)
+    after, gone = evaporate(parameters, soil, nothing + 5.0)
+    assert gone.item() == pytest.approx(evaporated)
+    assert (after.tension + after.free).item() == pytest.approx(held + 20.0 - evaporated)

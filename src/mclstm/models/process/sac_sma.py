@@ -112,9 +112,12 @@ def soil_step(
 def evaporate(p: Parameters, soil: Soil, demand: Tensor) -> tuple[Soil, Tensor]:
     """Evapotranspiration from the top down, and how tension water is refilled from free water."""
     tension, free, deep, supplementary, primary, additional = soil
-    e1 = torch.minimum(demand * (tension / p["UZTWM"]), tension)
-    tension, left = tension - e1, demand - e1
-    e2 = torch.minimum(left, free)
+    wanted = demand * (tension / p["UZTWM"])
+    e1 = torch.minimum(wanted, tension)
+    left = demand - e1
+    # Free water evaporates only where nothing is left of the tension water.
+    e2 = torch.minimum(left, free) * (wanted > tension)
+    tension = tension - e1
     free = free - e2
     lift = (p["UZTWM"] * free - p["UZFWM"] * tension).clamp(min=0.0) / p["upper"]
     tension, free = tension + lift, free - lift
@@ -141,8 +144,9 @@ def percolate(p: Parameters, soil: Soil, water: Tensor) -> tuple[Soil, Tensor]:
 
     lower = deep + supplementary + primary
     dryness = (1 - lower / p["lower"]).clamp(min=0.0)
-    demand = p["wet percolation"] * free * (1 + p["ZPERC"] * dryness ** p["REXP"])
-    percolation = torch.minimum(torch.minimum(demand, free), (p["lower"] - lower).clamp(min=0.0))
+    # As a share of what is there: where that is all, or nothing, the gradient must not follow the demand.
+    share = (p["wet percolation"] * (1 + p["ZPERC"] * dryness ** p["REXP"])).clamp(max=1.0)
+    percolation = torch.minimum(share * free, (p["lower"] - lower).clamp(min=0.0))
     free = free - percolation
     inter = free * p["UZK part"]
     free = free - inter
