@@ -124,6 +124,22 @@ def test_copies_other_data_and_unfinished_runs_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_scaling_may_differ_in_rounding_and_in_nothing_else(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sums of an earlier version, or of another machine, end in other digits."""
+    other = Path(shutil.copytree(runs[1], tmp_path / "other"))
+    for factor, out in ((1 + 1e-14, "alike"), (1 + 1e-6, "unlike")):
+        scaling = json.loads((runs[1] / "scaling.json").read_text())
+        changed = {name: [mean * factor, std * factor] for name, (mean, std) in scaling.items()}
+        (other / "scaling.json").write_text(json.dumps(changed))
+        words = ["pack", str(runs[0]), str(other), "--out", str(tmp_path / out)]
+        if out == "alike":
+            assert main(words) == 0
+        else:
+            refused(capsys, words, "scale their inputs differently. Pack them apart.")
+
+
 def test_too_large_a_pack_is_refused_and_leaves_nothing(runs: list[Path], tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"2 members would take 0\.0 MB, more than the 0\.001 MB"):
         packed(runs, tmp_path / "out", largest=1000)

@@ -10,7 +10,9 @@ import xarray as xr
 from mclstm.data.series import names
 from mclstm.errors import CheckpointError, DataError
 
-__all__ = ["Moment", "moments", "moments_from_json", "standardised"]
+__all__ = ["Moment", "moments", "moments_from_json", "same_moments", "standardised"]
+
+ROUNDING = 1e-9  # of a sum; versions and machines add in another order
 
 
 class Moment(NamedTuple):
@@ -73,6 +75,21 @@ def standardised(values: np.ndarray, moment: Moment) -> np.ndarray:
     [0.0, 1.0]
     """
     return (values - moment.mean) / moment.std
+
+
+def same_moments(one: Mapping[str, Moment], other: Mapping[str, Moment]) -> bool:
+    """Whether two scalings are those of the same data, up to the rounding of sums.
+
+    >>> same_moments({"t": Moment(0.3, 1.0)}, {"t": Moment(0.1 + 0.2, 1.0)})
+    True
+    >>> same_moments({"t": Moment(0.3, 1.0)}, {"t": Moment(0.31, 1.0)})
+    False
+    """
+    return one.keys() == other.keys() and all(
+        math.isclose(here, there, rel_tol=ROUNDING, abs_tol=ROUNDING * one[name].std)
+        for name in one
+        for here, there in zip(one[name], other[name], strict=True)
+    )
 
 
 def moments_from_json(

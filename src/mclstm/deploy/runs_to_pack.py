@@ -8,6 +8,7 @@ from torch import nn
 
 from mclstm.config.same_model import difference, find_runs, require_seeds, seeds_of, shared_by_members
 from mclstm.data.manifest import step_in, units_in
+from mclstm.data.scaling import same_moments
 from mclstm.errors import CheckpointError, ConfigError, DataError
 from mclstm.from_config import SavedRun, open_run
 from mclstm.models.members import Members
@@ -65,5 +66,5 @@ def _require_same_data(first: Member, second: Member) -> None:
     paths = first.run.folder.path, second.run.folder.path
     if first.manifest.get("sha256") != second.manifest.get("sha256"):
         raise DataError(f"{paths[0]} and {paths[1]} were trained on different data. Pack them apart.")
-    if first.run.moments != second.run.moments:
+    if not same_moments(first.run.moments, second.run.moments):
         raise DataError(f"{paths[0]} and {paths[1]} scale their inputs differently. Pack them apart.")

@@ -9,11 +9,13 @@ second command makes runs of it again: with the same weights to the bit, finishe
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 from mclstm.config.same_model import Run, find_runs
+from mclstm.data.scaling import moments_from_json, same_moments
 from mclstm.deploy.pack import LARGEST, describe
 from mclstm.deploy.runs_to_pack import read_members_to_pack
 from mclstm.deploy.trained_model import MODEL, member_file, model_folders
@@ -54,7 +56,7 @@ def add(runs: Sequence[Run], folder: Path) -> Path:
     make_folder(folder)
     about = json.loads(json.dumps(describe(read_members_to_pack([run.path for run in runs]), scored=False)))
     listed = json.loads((folder / MODEL).read_text()) if (folder / MODEL).is_file() else None
-    if listed is not None and (listed["config"], listed["scaling"]) != (about["config"], about["scaling"]):
+    if listed is not None and not alike(listed, about, folder):
         raise ConfigError(f"{folder} holds members of another model or of other data. Move it away.")
     costs = {run.config.training.seed: cost.total(run.path) for run in runs}
     new = [member | {"training": costs[member["seed"]]} for member in about["members"]]
@@ -64,6 +66,12 @@ def add(runs: Sequence[Run], folder: Path) -> Path:
     about["members"] = sorted(members, key=lambda member: int(member["seed"]))
     write_text_atomic(folder / MODEL, json.dumps(about, indent=1, allow_nan=False) + "\n")
     return folder
+
+
+def alike(listed: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> bool:
+    """Whether two packs are of one model: the same config and the same scaling."""
+    one, other = (moments_from_json(pack["scaling"], str(folder)) for pack in (listed, about))
+    return bool(listed["config"] == about["config"]) and same_moments(one, other)
 
 
 def require_room(runs: Sequence[Run], folder: Path) -> None:

@@ -1,11 +1,11 @@
 """Snow-17: a snow pack with a heat deficit, held water and a depletion curve, after Anderson (1973, 2006).
 
 Steps are days; factors that the literature gives per six hours count four times. Water is in mm. Two things
-differ from the original, so that they can be calibrated by gradient: rain and snow mix over `PXSPAN` degrees
-instead of at a threshold, and the depletion curve is a parabola with one parameter instead of a table. Three
-more are simpler: excess water leaves the pack on the same day, where the original holds it back for up to five
-hours; new snow on partly bare ground covers no more of it than the curve says; the temperature inside the pack
-goes on following cold air when there is no snow.
+differ from the original, so that they can be calibrated by gradient: rain and snow mix over `PXSPAN`
+degrees instead of at a threshold, and the depletion curve is a parabola with one parameter instead of a
+table. Three more are simpler: excess water leaves the pack on the same day, where the original holds it for
+up to five hours; new snow on partly bare ground covers no more of it than the curve says; the temperature
+inside the pack follows cold air even when there is no snow.
 """
 
 from typing import NamedTuple
