@@ -15,7 +15,6 @@ from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
 from mclstm.training import checkpoint
 from mclstm_paper.hydrology import final_scores, packing, recipe
-from mclstm_paper.hydrology.final_scores import comparisons_of_others
 from mclstm_paper.results import interval_row, save_results
 from mclstm_paper.statistics import Interval
 
@@ -240,17 +239,3 @@ def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
     assert "0.520" in note
     assert "0.430" not in note
     assert packing.notes_of("hybrid", tmp_path / "nothing", None) == {}
-
-
-def test_comparisons_of_other_models_stay(tmp_path: Path) -> None:
-    """A new scoring of hybrids makes old only what names them, not a model whose name begins alike."""
-    texts = [
-        "hybrid-ensemble is better than lstm in nse",
-        "lstm is better than hybrid in nse",
-        "hybrid-temperature-ensemble is better than lstm in nse",
-        "mclstm is better than lstm in nse",
-    ]
-    claims = [{"claim": text, "test": "t", "p": 0.5, "holds": False} for text in (*texts, "mclstm closes")]
-    save_results(tmp_path / "stated.json", "hydrology", "paper", [], 0.0, claims=claims)
-    rest = comparisons_of_others(tmp_path / "stated.json", ["hybrid"])
-    assert [claim["claim"] for claim in rest] == texts[2:]

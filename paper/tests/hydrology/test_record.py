@@ -9,9 +9,9 @@ import pytest
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.evaluation.ensemble import model_scores
+from mclstm_paper.hydrology.comparison_claims import claims_of, still_true
 from mclstm_paper.hydrology.page import BLOCKS, CONSERVING, FOLDER, NO_ROWS, comparison_table
 from mclstm_paper.hydrology.record import (
-    claims_of,
     main,
     paper_rows,
     rows_of,
@@ -91,8 +91,11 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
     update_results(file, [{**rows[0], "value": 0.9}], [{"claim": "c", "test": "t", "p": 0.01, "holds": True}])
     stale = {"claim": "mclstm is better than lstm in nse", "test": "t", "p": 0.01, "holds": True}
     update_results(file, [], [stale])
-    update_results(file, [], [])
+    update_results(file, [{**rows[0], "value": 0.9 + 1e-12}], [])  # rounding
+    assert stale in json.loads(file.read_text())["claims"]
+    update_results(file, [{**rows[0], "value": 0.91}], [])
     assert stale not in json.loads(file.read_text())["claims"]
+    update_results(file, [{**rows[0], "value": 0.9}], [])
     update_results(file, [{**rows[0], "value": None, "n": 0}], [])  # the paper's alone: 0.9 was measured
     content = json.loads(file.read_text())
     assert content["experiment"] == "hydrology"
@@ -104,9 +107,33 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
         update_results(file, rows, [])
 
 
+def test_comparisons_stay_until_both_models_are_compared_again_or_one_has_other_scores() -> None:
+    texts = (
+        "hybrid-ensemble is better than lstm in nse",
+        "lstm is better than hybrid in nse",
+        "hybrid-temperature-ensemble is better than lstm in nse",
+        "mclstm is better than lstm in nse",
+        "hybrid is better in fhv than every model with scores by site",
+        "mclstm closes",
+    )
+    old = [{"claim": text, "test": "t", "p": 0.5, "holds": False} for text in texts]
+    assert [old.index(one) for one in still_true(old, [], {"hybrid-ensemble"})] == [2, 3, 5]
+    new = [{**old[0], "claim": text} for text in ("mclstm-ensemble is better than lstm in fhv", texts[5])]
+    assert [old.index(one) for one in still_true(old, new, set())] == [0, 1, 2, 4]
+
+
+def test_the_papers_sentences_are_not_about_our_other_conserving_models() -> None:
+    hybrid = ModelScores("hybrid-ensemble", (models()[1].frames[0] + 0.01,), True)
+    found = {one["claim"]: one for one in claims_of(pairwise_tests([*models(), hybrid]), "mclstm-ensemble")}
+    assert found["hybrid-ensemble is better than mclstm-ensemble in nse"]["holds"]
+    assert found["mclstm-ensemble is better in nse than every mass-conserving model with scores by site"][
+        "holds"
+    ]
+
+
 def test_blocks_say_when_nothing_was_measured_and_show_what_was(tmp_path: Path) -> None:
     every = [block for name in HYDROLOGY for block in experiment(name).blocks.values()]
-    assert len(every) == 18
+    assert len(every) == 19
     assert all(block(tmp_path).startswith("Not measured yet") for block in every)
     assert BLOCKS["hydrology"](tmp_path) == NO_ROWS
     rows = rows_of(models(), "447 basins", like_paper=True)

@@ -9,7 +9,6 @@ The recipe must be committed as it is. Each call adds a line to scorings.json be
 
 import argparse
 import json
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -31,7 +30,7 @@ from mclstm.training.folder import RunFolder
 from mclstm_paper.hydrology.printed import in_papers_setting
 from mclstm_paper.hydrology.recipe import Weights, digest, tables
 from mclstm_paper.hydrology.record import rows_of, update_results, with_costs
-from mclstm_paper.results import Claim, Row, committed_results, read_results
+from mclstm_paper.results import Row, committed_results
 
 __all__ = ["main", "scored_rows"]
 
@@ -97,19 +96,6 @@ def scored_rows(recipe: Recipe, members: Mapping[str, Sequence[Run]], look: int)
     return rows
 
 
-def comparisons_of_others(results: Path, models: Sequence[str]) -> list[Claim]:
-    """The comparisons in a result file that name none of these models: their scores are as they were.
-
-    >>> comparisons_of_others(Path("no-such-file.json"), ["hybrid"])
-    []
-    """
-    claims: list[Claim] = (read_results(results) or {"claims": []})["claims"]
-    named = re.compile(
-        "|".join(rf"\b{re.escape(model)}(-weighted)?(-ensemble)?(?![\w-])" for model in models)
-    )
-    return [claim for claim in claims if " is better " in claim["claim"] and not named.search(claim["claim"])]
-
-
 def weights_at(sites: Sequence[str], frozen: Mapping[str, Sequence[float]] | None) -> Weights | None:
     """The frozen weights of members at these sites, (site, members).
 
@@ -134,7 +120,7 @@ def main(words: Sequence[str] | None = None) -> None:
         members = members_of(recipe, options.runs)
         look = count_look(options.recipe, list(members))
         rows = scored_rows(recipe, members, look)
-        update_results(options.results, rows, comparisons_of_others(options.results, list(members)))
+        update_results(options.results, rows, [])
     except (CheckpointError, ConfigError, DataError, StorageError) as error:
         parser.error(str(error))
     print(f"{tables(rows)}\n\nThe test years were scored {look} time{'s' if look > 1 else ''}.")

@@ -24,8 +24,8 @@ from mclstm_paper.hydrology.trials import trials_table
 from mclstm_paper.results import Claim, Row, read_results
 
 __all__ = [
-    "BLOCKS", "CONSERVING", "FOLDER", "HEADLINES", "NO_ROWS", "SETTING", "SUMMARY", "comparison_table",
-    "not_measured", "read",
+    "BLOCKS", "CONSERVING", "FOLDER", "HEADLINES", "NO_ROWS", "PAIR", "SETTING", "SUMMARY",
+    "comparison_table", "not_measured", "read",
 ]  # fmt: skip
 
 FOLDER = "results/hydrology"

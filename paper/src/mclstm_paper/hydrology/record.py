@@ -9,6 +9,7 @@ period. Rows and claims that the file holds about other things stay.
 
 import argparse
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,17 @@ from mclstm.jobs.job import alone
 from mclstm.report.comparison.balance_section import closures
 from mclstm.report.comparison.comparison_report import Comparison, Others, compare, write
 from mclstm.report.comparison.low_flow_section import LOW_FLOW_METRICS
-from mclstm.report.comparison.score_section import member_rows, outcomes_of, score_rows
+from mclstm.report.comparison.score_section import member_rows, score_rows
 from mclstm.report.comparison.season_section import SEASON_METRICS
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import total
+from mclstm_paper.hydrology.comparison_claims import claims_of, still_true
 from mclstm_paper.hydrology.models import PREFIX
-from mclstm_paper.hydrology.page import CONSERVING, comparison_table
-from mclstm_paper.hydrology.printed import ENSEMBLES, FHV_P, SEEDS, SNOW_R, in_papers_setting, printed_value
-from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, save_results
+from mclstm_paper.hydrology.page import comparison_table
+from mclstm_paper.hydrology.printed import ENSEMBLES, SEEDS, SNOW_R, in_papers_setting, printed_value
+from mclstm_paper.results import Claim, Row, claim, save_results
 
 __all__ = [
-    "claims_of",
     "main",
     "paper_rows",
     "recorded",
@@ -41,7 +42,7 @@ __all__ = [
     "with_costs",
 ]
 
-TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
+PAPERS = ("mclstm-ensemble",)  # is always compared with all others: the paper's sentences are about it
 COSTS = ("commit", "wall_seconds", "cpu_seconds", "peak_mb")
 
 
@@ -59,7 +60,9 @@ def recorded(comparison: Comparison) -> tuple[list[Row], list[Claim]]:
     seasons = [row | {"paper": None} for row in comparison.rows if row["metric"] in SEASON_METRICS]
     low_flows = [row | {"paper": None} for row in comparison.rows if row["metric"] in LOW_FLOW_METRICS]
     snow = snow_rows(comparison.tables["snow"]) if "snow" in comparison.tables else []
-    tested = comparison.subjects if len(comparison.tests) else []
+    scored = {model.name for item in comparison.groups for model in item.scores}
+    subjects = dict.fromkeys([*comparison.subjects, *(name for name in PAPERS if name in scored)])
+    tested = subjects if len(comparison.tests) else {}
     claims = [one for subject in tested for one in claims_of(comparison.tests, subject)]
     return scores + low_flows + seasons + snow, claims + [
         claim(c.claim, c.evidence, None, c.holds) for c in closures(comparison.groups)
@@ -132,57 +135,26 @@ def snow_rows(sums: pd.DataFrame) -> list[Row]:
     return [{"paper": None, **row} for row in rows]
 
 
-def claims_of(tests: pd.DataFrame, subject: str) -> list[Claim]:
-    """What the tests say of one model: against each other one, both ways, and the paper's two sentences.
-
-    tests: what `pairwise_tests` gives
-    """
-    outcomes = outcomes_of(tests, subject)
-    sites = {
-        (row["other"] if row["model"] == subject else row["model"], row["metric"]): row["sites"]
-        for row in tests.to_dict("records")
-        if subject in (row["model"], row["other"])
-    }
-    pairs = [
-        tested(f"{one} is better than {two} in {metric}", TEST.format(sites[rival, metric]), p)
-        for (rival, metric), (better, worse) in outcomes.items()
-        for one, two, p in ((subject, rival, better), (rival, subject, worse))
-    ]
-    nse = [p for (rival, metric), (p, _) in outcomes.items() if metric == "nse" and CONSERVING.get(rival)]
-    fhv = [p for (_, metric), (p, _) in outcomes.items() if metric == "fhv"]
-    whole = "than every {} with scores by site"
-    return [
-        *pairs,
-        *against_all(f"{subject} is better in nse {whole.format('mass-conserving model')}", nse),
-        *against_all(f"{subject} is better in fhv {whole.format('model')} (the paper: p = {FHV_P})", fhv),
-    ]
-
-
-def against_all(text: str, p: Sequence[float]) -> list[Claim]:
-    """One claim about all rivals: it holds where every single one does, so its p is the largest."""
-    return [tested(text, f"the largest p of {len(p)} such tests", max(p))] if p else []
-
-
-def tested(text: str, test: str, p: float) -> Claim:
-    return claim(text, test, p, p < SIGNIFICANT)
-
-
 def updated(content: Mapping[str, Any], rows: Sequence[Row], claims: Sequence[Claim]) -> dict[str, Any]:
     """The content of a result file with new rows and claims; those about the same thing are replaced.
 
-    A row that holds the paper's number alone never replaces a measured one. All comparisons of models are
-    replaced: an old one may be about members that are an ensemble by now.
+    A row that holds the paper's number alone never replaces a measured one. Old comparisons stay where the
+    models they name were not compared again and have the scores that they had.
     """
-    measured = {about(row) for row in content["rows"] if row["value"] is not None}
+    measured = {about(row): row["value"] for row in content["rows"] if row["value"] is not None}
     new = [row for row in rows if row["value"] is not None or about(row) not in measured]
     replaced = {about(row) for row in new}
-    texts = {claim["claim"] for claim in claims}
-    earlier = [old for old in content["claims"] if " is better " not in old["claim"]]
+    changed = {row["model"] for row in new if not same(measured.get(about(row), row["value"]), row["value"])}
     return {
         **content,
         "rows": [row for row in content["rows"] if about(row) not in replaced] + new,
-        "claims": [*(old for old in earlier if old["claim"] not in texts), *claims],
+        "claims": [*still_true(content["claims"], claims, changed), *claims],
     }
+
+
+def same(old: float | None, new: float | None) -> bool:
+    """Whether two scores are one, up to the rounding of another machine."""
+    return old == new or (old is not None and new is not None and math.isclose(old, new, rel_tol=1e-6))
 
 
 def about(row: Row) -> tuple[str, str, str]:
