@@ -223,6 +223,17 @@ def test_runs_without_validation_scores_are_refused(
     assert "1 of 4 runs have not been evaluated on validation" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_trial_cannot_slip_into_a_recipe(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(jobs, tmp_path / "jobs")
+    config = tmp_path / "jobs" / "hybrid-1" / "config.yaml"
+    config.write_text(config.read_text().replace("name: hydrology-hybrid", "name: hydrology-hybrid-years"))
+    with pytest.raises(SystemExit):
+        recipe.main([str(tmp_path / "jobs"), "--results", str(tmp_path / "recipe.json")])
+    assert "hybrid-years is no model of the record" in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
     """Those of the test years, by kind of folds; what only the validation years gave is left out."""
     settings = {
@@ -233,9 +244,10 @@ def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
         for setting, score in (settings | {"9 basins never seen, random folds, validation": 0.43}).items()
     ]
     save_results(tmp_path / "unseen.json", "hydrology-unseen", "paper", rows, 0.0)
-    note = packing.notes_of("hybrid", tmp_path, None)["Basins never seen"]
+    note = packing.notes_of("conserving", {"hybrid"}, tmp_path, None)["Basins never seen"]
     assert all(f"{setting}:" in note for setting in settings)
     assert "0.610" in note
     assert "0.520" in note
     assert "0.430" not in note
-    assert packing.notes_of("hybrid", tmp_path / "nothing", None) == {}
+    assert packing.notes_of("hybrid-temperature", {"hybrid-temperature"}, tmp_path, None) == {}
+    assert packing.notes_of("hybrid", {"hybrid"}, tmp_path / "nothing", None) == {}

@@ -22,6 +22,7 @@ from mclstm.evaluation.comparison import COMPARED, ModelScores
 from mclstm.evaluation.ensemble import model_scores, read_members
 from mclstm.evaluation.ensemble_weights import site_weights_of_members
 from mclstm.evaluation.score_tables import read_table
+from mclstm.training import cost
 from mclstm.training.atomic import new_folder, write_text_atomic
 from mclstm.training.journal import without_nan
 from mclstm.training.state import save_weights
@@ -96,15 +97,19 @@ def describe(members: Sequence[Member], scored: bool = True) -> dict[str, Any]:
         "config": _config(first.config),
         "data": _data(members[0]),
         "scaling": {name: list(moment) for name, moment in first.moments.items()},
-        "members": [
-            {"seed": member.seed, "updates": member.progress.update, "validation": member.progress.best}
-            for member in members
-        ],
+        "members": [_member(member) for member in members],
         "software": {"python": software.get("python"), **software.get("packages", {})},
     }
     if scored:
         content |= {"test": _test(members), "conservation": _conservation(members)}
     return {key: without_nan(value) for key, value in content.items()}
+
+
+def _member(member: Member) -> dict[str, Any]:
+    """How far a member was trained, its score in validation, and what the training cost."""
+    progress = member.progress
+    about = {"seed": member.seed, "updates": progress.update, "validation": progress.best}
+    return about | {"training": cost.total(member.run.folder.path)}
 
 
 def _config(config: Config) -> dict[str, Any]:

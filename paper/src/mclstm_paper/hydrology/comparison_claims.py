@@ -10,7 +10,7 @@ from mclstm_paper.hydrology.page import CONSERVING, PAIR
 from mclstm_paper.hydrology.printed import FHV_P
 from mclstm_paper.results import SIGNIFICANT, Claim, claim
 
-__all__ = ["claims_of", "still_true"]
+__all__ = ["claims_of", "model_of", "still_true"]
 
 TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
 MEANS = re.compile(r"(-weighted)?-ensemble$")  # the end of the name of a model's mean over members

@@ -21,7 +21,6 @@ from mclstm.deploy.runs_to_pack import read_members_to_pack
 from mclstm.deploy.trained_model import MODEL, member_file, model_folders
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
 from mclstm.jobs.job import alone
-from mclstm.training import cost
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.folder import RunFolder
 from mclstm.training.state import read_progress
@@ -58,11 +57,9 @@ def add(runs: Sequence[Run], folder: Path) -> Path:
     listed = json.loads((folder / MODEL).read_text()) if (folder / MODEL).is_file() else None
     if listed is not None and not alike(listed, about, folder):
         raise ConfigError(f"{folder} holds members of another model or of other data. Move it away.")
-    costs = {run.config.training.seed: cost.total(run.path) for run in runs}
-    new = [member | {"training": costs[member["seed"]]} for member in about["members"]]
     for run in runs:
         copyfile(RunFolder(run.path).weights(), folder / member_file(run.config.training.seed))
-    members = [*(listed["members"] if listed else []), *new]
+    members = [*(listed["members"] if listed else []), *about["members"]]
     about["members"] = sorted(members, key=lambda member: int(member["seed"]))
     write_text_atomic(folder / MODEL, json.dumps(about, indent=1, allow_nan=False) + "\n")
     return folder

@@ -8,7 +8,7 @@ and by region.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mclstm.deploy.trained_model import member_file
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
 from mclstm.report.markdown import markdown
 from mclstm.training.atomic import new_folder
+from mclstm_paper.hydrology.comparison_claims import model_of
 from mclstm_paper.hydrology.final_scores import members_of
 from mclstm_paper.hydrology.folds import regions_of
 from mclstm_paper.hydrology.models import PREFIX
@@ -32,7 +33,7 @@ from mclstm_paper.results import Row, committed_results, read_results
 __all__ = ["main", "pack_ensemble", "region_table"]
 
 LARGEST = 25_000_000  # bytes of all models together
-UNSEEN = """Each basin was simulated by models that were trained on four fifths of the others. Expect such
+UNSEEN = """Each basin was simulated by one model that was trained on four fifths of the others. Expect such
 scores at sites of your own.
 
 {}"""
@@ -80,12 +81,13 @@ def region_table(row: Row, regions: Mapping[str, str]) -> str:
     return markdown(pd.DataFrame(lines))
 
 
-def notes_of(ensemble: str, results: Path, data: Path | None) -> dict[str, str]:
-    """What result files say of an ensemble elsewhere than on its own card."""
+def notes_of(ensemble: str, models: Collection[str], results: Path, data: Path | None) -> dict[str, str]:
+    """What result files say of an ensemble, or of its models, elsewhere than on its own card."""
     notes: dict[str, str] = {}
     unseen = read_results(results / "unseen.json")
     if unseen is not None:
-        rows = [row for row in unseen["rows"] if not row["setting"].endswith("validation")]
+        mine = [row for row in unseen["rows"] if model_of(row["model"]) in models]
+        rows = [row for row in mine if not row["setting"].endswith("validation")]
         parts = dict.fromkeys(row["setting"] for row in rows)
         tables = [f"{one}:\n\n{comparison_table([r for r in rows if r['setting'] == one])}" for one in parts]
         notes |= {"Basins never seen": UNSEEN.format("\n\n".join(tables))} if tables else {}
@@ -117,7 +119,8 @@ def main(words: Sequence[str] | None = None) -> None:
         if options.plain:
             mine = {key: value for key, value in mine.items() if key != "weights"}
         runs = members_of({options.ensemble: mine}, options.runs)[options.ensemble]
-        notes = notes_of(options.ensemble, options.recipe.parent, options.data)
+        models = {run.config.name.removeprefix(PREFIX) for run in runs}
+        notes = notes_of(options.ensemble, models, options.recipe.parent, options.data)
         pack_ensemble(options.ensemble, mine, runs, notes, options.out)
     except (CheckpointError, ConfigError, DataError, StorageError) as error:
         parser.error(str(error))

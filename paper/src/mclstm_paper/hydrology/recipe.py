@@ -24,7 +24,7 @@ from mclstm.evaluation.ensemble import model_scores, read_members
 from mclstm.evaluation.ensemble_weights import site_weights_of_members
 from mclstm.report.comparison.model_groups import evaluated, grouped, joined
 from mclstm.training.folder import RunFolder
-from mclstm_paper.hydrology.models import PREFIX
+from mclstm_paper.hydrology.models import EXTRA, MODELS, PREFIX
 from mclstm_paper.hydrology.page import comparison_table
 from mclstm_paper.hydrology.record import rows_of, with_costs
 from mclstm_paper.results import Row, save_results
@@ -44,6 +44,10 @@ def frozen(paths: Sequence[Path], together: Sequence[str]) -> tuple[list[Row], d
         raise CheckpointError(
             f"{len(absent)} of {len(every)} runs have not been evaluated on {SPLIT}. Leave them out, or wait "
             "for their end."
+        )
+    if unknown := sorted({run.config.name.removeprefix(PREFIX) for run in runs} - {*MODELS, *EXTRA}):
+        raise ConfigError(
+            f"{unknown[0]} is no model of the record, but perhaps a trial. Name the runs of the recipe."
         )
     models = grouped(runs, PREFIX)
     mixtures = joined(models, together)

@@ -16,7 +16,7 @@ from mclstm_paper.results import Row
 
 __all__ = ["failures", "headlines"]
 
-OURS = ("mclstm", "mcfc", "hybrid")  # how the names of models that conserve mass begin
+OURS = ("mclstm", "mcfc", "hybrid", "conserving")  # how the names of models that conserve mass begin
 NO_RIVALS = ("exact", "reference", "constant")  # what a task is made of, and the answer without any model
 HIGHER = ("success", "nse")  # metrics that are better when they are higher
 PAIR = re.compile(r"(\S+) is better than (\S+) in \S+")
