@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from mclstm_paper.findings.evidence import by_tests, first_of, number, order, shares_below_one
+from mclstm_paper.findings.evidence import (
+    by_tests,
+    first_of,
+    number,
+    order,
+    shares_below_one,
+    standing_in,
+)
 from mclstm_paper.findings.page_of_findings import findings, line
 from mclstm_paper.findings.paper_claims import CLAIMS
 from mclstm_paper.protocols import PROTOCOLS
@@ -77,7 +84,7 @@ def test_what_is_unlike_is_said(tmp_path: Path) -> None:
     assert found.text == "p = 0.01; which was trained for 5 updates instead of 9"
 
 
-def test_numbers_and_orders(tmp_path: Path) -> None:
+def test_a_number_beside_a_bound(tmp_path: Path) -> None:
     rows = [
         row("a", "mclstm", "nse", [0.7, 0.8]),
         row("a", "lstm", "nse", [0.6, 0.6]),
@@ -90,19 +97,41 @@ def test_numbers_and_orders(tmp_path: Path) -> None:
         == "does not hold"
     )
     assert number("{protocol}.json", ("gru", "a", "nse"), least=0)(folder, "stated") is None
-    found = order("{protocol}.json", "a", "nse", "mclstm", "lstm")(folder, "stated")
-    assert found == ("holds", "0.75 against 0.6", "no test: the numbers side by side", 2)
-    assert order("{protocol}.json", "a", "nse", "lstm", "mclstm")(folder, "stated").verdict == "does not hold"
-    assert (
-        order("{protocol}.json", "a", "nse", "lstm", "mclstm", lower=True)(folder, "stated").verdict
-        == "holds"
+
+
+def test_an_order_needs_every_seed(tmp_path: Path) -> None:
+    seeds = {"mclstm": [0.70, 0.75, 0.80], "low": [0.5, 0.6, 0.65], "near": [0.6, 0.72, 0.78], "one": [0.9]}
+    folder = results(tmp_path, rows=[row("a", model, "nse", values) for model, values in seeds.items()])
+
+    def found(*models: str, **options: bool) -> tuple[str, str]:
+        measured = order("stated.json", "a", "nse", *models, **options)(folder, "stated")
+        assert measured is not None
+        return measured.verdict, measured.text
+
+    assert found("mclstm", "low") == ("holds", "0.75 against 0.6")
+    assert found("low", "mclstm") == ("does not hold", "0.6 against 0.75")
+    assert found("mclstm", "low", "near") == (
+        "not settled",
+        "0.75 against 0.6, 0.72; the seeds of both overlap",
     )
-    assert order("{protocol}.json", "a", "nse", "one", "mclstm")(folder, "stated").verdict == "not settled"
-    missing = order("{protocol}.json", "a", "nse", "mclstm", "gru")
+    assert found("mclstm", "near", no_gain=True)[0] == found("near", "mclstm", no_gain=True)[0] == "holds"
+    assert found("low", "mclstm", no_gain=True)[0] == "does not hold"
+    assert found("mclstm", "one")[0] == "not settled"
+    assert order("stated.json", "a", "nse", "mclstm", "low")(folder, "published") is None
+    missing, known = (order("stated.json", "a", "nse", "mclstm", name) for name in ("gru", "low"))
     assert missing(folder, "stated") is None
-    assert (
-        first_of(missing, order("{protocol}.json", "a", "nse", "mclstm", "lstm"))(folder, "stated") == found
-    )
+    assert first_of(missing, known)(folder, "stated") == known(folder, "stated")
+
+
+def test_what_stands_for_another_model_cannot_refute_a_claim(tmp_path: Path) -> None:
+    rows = [row("a", "small", "nse", [0.7, 0.8])]
+    folder = results(tmp_path, rows=rows)
+    above, below = (number("{protocol}.json", ("small", "a", "nse"), least=least) for least in (0.9, 0.5))
+    found = standing_in(above, "half the size")(folder, "stated")
+    assert found is not None
+    assert (found.verdict, found.text) == ("not settled", "0.75, asked: at least 0.9; half the size")
+    assert standing_in(below, "half the size")(folder, "stated") == below(folder, "stated")
+    assert standing_in(below, "half the size")(tmp_path / "nothing", "stated") is None
 
 
 def test_a_bound_that_is_passed_is_no_bound(tmp_path: Path) -> None:

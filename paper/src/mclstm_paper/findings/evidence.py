@@ -21,6 +21,7 @@ __all__ = [
     "order",
     "proven",
     "shares_below_one",
+    "standing_in",
 ]  # fmt: skip
 
 Verdict = Literal["holds", "does not hold", "not settled"]
@@ -152,38 +153,39 @@ def _number(
     return Measured(HOLDS if inside else NOT, text, NO_TEST, row["n"])
 
 
-def order(file: str, setting: str, metric: str, better: str, *worse: str, lower: bool = False) -> Evidence:
-    """By the values of several models in one setting: the first is the best. One seed settles nothing.
+def order(file: str, setting: str, metric: str, better: str, *worse: str, no_gain: bool = False) -> Evidence:
+    """By the seeds of several models in one setting, a file of the stated protocol: the first is the best.
 
-    lower: whether a smaller value is the better one
+    It holds where every seed of the first is above all seeds of the others, and fails where all seeds of one
+    are above it. no_gain: the claim is only that none of the others is better.
     """
-    return partial(_order, file, setting, metric, better, worse, lower)
+    return partial(_order, file, (better, *worse), setting, metric, no_gain)
 
 
 def _order(
     file: str,
+    models: Sequence[str],
     setting: str,
     metric: str,
-    better: str,
-    worse: tuple[str, ...],
-    lower: bool,
+    no_gain: bool,
     results: Path,
     protocol: Protocol,
 ) -> Measured | None:
-    path = results / file.format(protocol=protocol)
-    if "{protocol}" not in file and protocol != "stated":
-        return None  # a file of one protocol
-    rows = [row_of(path, model, setting, metric) for model in (better, *worse)]
+    rows = [row_of(results / file, model, setting, metric) for model in models]
     known = [row for row in rows if row is not None]
-    if len(known) < len(rows):
+    if protocol != "stated" or len(known) < len(rows):
         return None
-    first, *others = (row["value"] for row in known)
-    best = all(first < other if lower else first > other for other in others)
+    ours, *others = (row["values"] for row in known)
+    value, *values = (row["value"] for row in known)
     n = min(row["n"] for row in known)
-    text = " against ".join([f"{first:.3g}", ", ".join(f"{other:.3g}" for other in others)])
+    text = " against ".join([f"{value:.3g}", ", ".join(f"{other:.3g}" for other in values)])
     if n == 1:
         return Measured(OPEN, f"{text}; one seed", NO_TEST, n)
-    return Measured(HOLDS if best else NOT, text, NO_TEST, n)
+    if any(max(ours) < min(other) for other in others):
+        return Measured(NOT, text, NO_TEST, n)
+    if no_gain or all(min(ours) > max(other) for other in others):
+        return Measured(HOLDS, text, NO_TEST, n)
+    return Measured(OPEN, f"{text}; the seeds of both overlap", NO_TEST, n)
 
 
 def proven(test: str, verdict: Verdict = HOLDS, text: str = "proven") -> Evidence:
@@ -215,6 +217,18 @@ def first_of(*ways: Evidence) -> Evidence:
     def measured(results: Path, protocol: Protocol) -> Measured | None:
         every = (way(results, protocol) for way in ways)
         return next((one for one in every if one is not None), None)
+
+    return measured
+
+
+def standing_in(evidence: Evidence, reason: str) -> Evidence:
+    """Evidence about another model than the claim's: where that fails, the claim is not settled."""
+
+    def measured(results: Path, protocol: Protocol) -> Measured | None:
+        one = evidence(results, protocol)
+        if one is None or one.verdict != NOT:
+            return one
+        return one._replace(verdict=OPEN, text=f"{one.text}; {reason}")
 
     return measured
 

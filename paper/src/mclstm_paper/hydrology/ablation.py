@@ -245,10 +245,13 @@ def ablation_scale(rows: Sequence[Row]) -> str:
 
 
 def plus_minus(cell: Row) -> str:
-    """The mean over basins with their deviation."""
+    """The mean over basins with their deviation; of how many basins, where all trainings of others failed."""
     if cell["value"] is None:
         return NOTHING
-    return f"{cell['value']:.3f}" + ("" if cell["high"] is None else f" ± {cell['high'] - cell['value']:.3f}")
+    known = np.isfinite(by_basin(cell)).any(axis=1)
+    few = "" if known.all() else f" ({known.sum()} basins)"
+    spread = "" if cell["high"] is None else f" ± {cell['high'] - cell['value']:.3f}"
+    return f"{cell['value']:.3f}{spread}{few}"
 
 
 def claims_list(claims: Sequence[Claim]) -> str:
