@@ -39,7 +39,7 @@ def test_both_models_see_the_same_record_and_one_its_snow(
     assert np.isnan(snow["1980-05-01"])  # Snow-17 was run from October 1980
     content = json.loads((folder / "guided.json").read_text())
     rows = {(row["model"], row["metric"]): row for row in content["rows"]}
-    assert len(rows) == 6
+    assert len(rows) == 8
     assert {row["setting"] for row in rows.values()} == {"basin 01031500, validation"}
     assert all(row["seeds"] == [0] and np.isfinite(row["value"]) for row in rows.values())
     assert rows["mclstm", "swe-nse"]["value"] != rows["mclstm-guided", "swe-nse"]["value"]

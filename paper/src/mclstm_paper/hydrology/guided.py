@@ -1,7 +1,8 @@
 """A cell that is told to be the snow: what that costs in discharge, and what the cell gains.
 
 One basin, trained alone, with the snow water equivalent that Snow-17 gives for it. Both models have the same
-cells and the same data; the weight of the snow in the loss is 0 or not.
+cells and the same data; the weight of the snow in the loss is 0 or not. For comparison stands the cell that
+follows the snow best in the training years.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mclstm import pipeline
 from mclstm.config import check_config
 from mclstm.data.readers.land import read_land, series_of
 from mclstm.data.series import times
 from mclstm.errors import ConfigError
 from mclstm.evaluation.metrics import nse
 from mclstm.evaluation.prediction_dataset import read_flows
+from mclstm.evaluation.prediction_store import open_predictions
+from mclstm.explain.snow_cells import Period, snow_sums
 from mclstm.jobs.job import Job, Result, Work
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.report.markdown import markdown
@@ -56,7 +60,12 @@ UNITS = {
     "srad": "W/m2",
     "vp": "Pa",
 }
-METRICS = {"nse": "NSE, discharge", "swe-nse": "NSE, snow in the cell", "swe-r": "r, snow in the cell"}
+METRICS = {
+    "nse": "NSE, discharge",
+    "swe-nse": "NSE, snow in the cell",
+    "swe-r": "r, snow in the cell",
+    "best-r": "r, its best cell",
+}
 
 
 def learn_guided(
@@ -71,12 +80,22 @@ def learn_guided(
     flows = read_flows(folder / "evaluation" / split / "predictions.nc")
     pair = flows[f"simulated_{SNOW}"].to_numpy()[0], flows[f"observed_{SNOW}"].to_numpy()[0]
     known = np.isfinite(pair[1])
+    pipeline.evaluate(folder, "train", figures=False)
+    choose, score = (snow_and_cells(folder / "evaluation" / part) for part in ("train", split))
     return {
         "nse": nse(*(flows[f"{word}_discharge"].to_numpy()[0] for word in ("simulated", "observed"))),
         "swe-nse": nse(*pair),
         "swe-r": float(np.corrcoef(pair[0][known], pair[1][known])[0, 1]),
+        "best-r": snow_sums(choose, score, largest=1)[0].held_out,
         "mass_errors": result["mass_errors"],
     }
+
+
+def snow_and_cells(evaluation: Path) -> Period:
+    """What all cells held in a period, beside the snow: one of them may have become the snow by itself."""
+    with open_predictions(evaluation / "predictions.nc") as file:
+        here = file[["storage", f"observed_{SNOW}"]].isel(site=0).transpose("time", ...).load()
+    return Period(times(here), here["storage"].to_numpy(), here[f"observed_{SNOW}"].to_numpy())
 
 
 def basin_record(data: Path, snow: Path) -> pd.DataFrame:

@@ -44,6 +44,7 @@ MODELS = (
     *("lstm-steered-weighted-ensemble", "lstm-steered-ensemble", "lstm-steered"),
     *("lstm-balance-ensemble", "lstm-balance", "lstm-dropout-ensemble", "lstm-dropout"),
     *("lstm-tuned-ensemble", "lstm-tuned", "lstm-ensemble", "lstm"),
+    *("hbv-gradient", "hbv-evolution", "sac-sma-gradient", "sac-sma-evolution"),
     *OTHER_MODELS,
 )
 FREE = ("lstm", "ealstm", "mclstm-evapotranspiration")  # their predictions need not be mass they were given
