@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.training import checkpoint, state
+from mclstm.training.freed_memory import keep_freed_memory
 from mclstm_paper.baselines.regularisers import clamp_weights_
 from mclstm_paper.seeds.member_ensemble import Ensemble
 from mclstm_paper.seeds.networks import MassConserving, sources
@@ -104,13 +105,14 @@ def go_on(ensemble: Ensemble, problem: Problem, most: int) -> None:
 
 @contextmanager
 def as_one_core() -> Iterator[None]:
-    """Use one thread, so that bits do not depend on the number of cores, and flush denormals to zero.
+    """Use one thread, so that bits do not depend on the number of cores, flush denormals, keep freed memory.
 
     Denormals fill the gradients of long sequences and take ten times as long as other numbers.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
+    keep_freed_memory()
     try:
         yield
     finally:
