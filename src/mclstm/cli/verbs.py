@@ -44,7 +44,7 @@ VERBS = {
     "evaluate": (
         "mclstm.cli.evaluate",
         "score a run on one of its periods, or any model on data with observations",
-        "mclstm evaluate weights/camels-us/tuned --data camels --start 1995-10-01 --end 1999-09-30",
+        "mclstm evaluate weights/camels-us --data camels --start 1995-10-01 --end 1999-09-30",
     ),
     "predict": (
         "mclstm.cli.predict",

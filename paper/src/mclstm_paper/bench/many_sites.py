@@ -32,7 +32,7 @@ from mclstm_paper.results import Row, committed_results, row, save_results
 
 __all__ = ["copies", "main", "measure", "write_sites"]
 
-RECIPE = Path("weights/camels-us/small-batches/model.json")  # K = 32, 5 inputs, 27 attributes
+RECIPE = Path("weights/mclstm-mixed/small-batches/model.json")  # K = 32, 5 inputs, 27 attributes
 ROLES = ("mass", "aux", "static", "target")
 CARAVAN = 6830
 DAILY, SHARED = 0.2, 0.1  # spread of the noise of a day, and of all days of a site

@@ -27,7 +27,7 @@ from mclstm_paper.results import Row, row, save_results
 
 __all__ = ["ONE_CALL", "STEPS_PER_SECOND", "balance_rows", "candidates", "million", "speeds"]
 
-MODEL = Path("weights/camels-us/small-batches")  # K = 32, 5 inputs, 27 attributes, one member
+MODEL = Path("weights/mclstm-mixed/small-batches")  # K = 32, 5 inputs, 27 attributes, one member
 SITES = (1, 100, 10_000)
 SITES_OF_BMI = 1000  # at the most: those that a BMI config may name
 LENGTH = 20  # steps of a call over a sequence

@@ -57,8 +57,8 @@ def rivers_table(root: Path) -> str:
     return (
         f"{text_table(head, lines)}\n\nThe mean of all members, in brackets the lowest and highest of them. "
         f"Fulda: the demo's {len(fulda['by member'])} hybrids, {dates(fulda)}; the others: "
-        f"{len(basins['ten'][0]['by member'])} MC-LSTMs of `weights/camels-us/tuned`, {dates(basins)}, every "
-        f"45th of the 447 basins. The first {fulda['filling']} days fill the stores and do not count. "
+        f"{len(basins['ten'][0]['by member'])} MC-LSTMs of `weights/mclstm-mixed/tuned`, {dates(basins)}, "
+        f"every 45th of the 447 basins. The first {fulda['filling']} days fill the stores and do not count. "
         f"{COMMAND.format('basin_ages --fulda RUN')[:-1]}, {COMMAND.format('basin_ages --data CAMELS_US')}"
     )
 
@@ -106,7 +106,7 @@ def basins_table(root: Path) -> str:
     return (
         f"{text_table(head, lines)}\n\n{text_table(what, tests)}\n\nMedians over basins, quartiles in "
         "brackets; `flood` is the share of the largest flood by age. p by Mann-Whitney's test, two-sided. "
-        f"One member of `weights/camels-us/tuned`, {dates(record)}. "
+        f"One member of `weights/mclstm-mixed/tuned`, {dates(record)}. "
         f"{COMMAND.format('basin_ages --data CAMELS_US')}"
     )
 

@@ -52,7 +52,7 @@ def flips(protocol: str, hours: float) -> LongRun:
 
 
 LONG_RUNS = (
-    members("hybrid", 5, 1.3, first=5),  # members 0 to 4 are in weights/hybrids
+    members("hybrid", 5, 1.3, first=5),  # members 0 to 4 are in weights/camels-us
     LongRun("published ablation", "hydrology-ablation", {"protocol": "published"}, 1.6, FEW),
     LongRun("stated ablation", "hydrology-ablation", {}, 1.6, FEW),
     LongRun("random folds", "hydrology-unseen", {"settings": ("random",)}, 1.5, CAMELS),

@@ -153,7 +153,7 @@ def main(words: Sequence[str] | None = None) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--fulda", type=Path, metavar="RUN")
     which.add_argument("--data", type=Path, metavar="CAMELS_US")
-    parser.add_argument("--pack", type=Path, default=Path("weights/camels-us/tuned"))
+    parser.add_argument("--pack", type=Path, default=Path("weights/mclstm-mixed/tuned"))
     parser.add_argument("--period", nargs=2, default=("1988-10-01", "1999-09-30"))
     parser.add_argument("--scratch", type=Path, default=Path("runs/trace"))
     parser.add_argument("--out", type=Path)

@@ -111,7 +111,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure all methods in turns, or one with --only, and write or print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
-    parser.add_argument("--pack", type=Path, default=Path("weights/camels-us/tuned"))
+    parser.add_argument("--pack", type=Path, default=Path("weights/mclstm-mixed/tuned"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs=2, help="sites and method")
     parser.add_argument("--out", type=Path, default=FILE)
