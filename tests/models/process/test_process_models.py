@@ -82,6 +82,25 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
 
 
 @MODELS
+def test_stretches_of_days_change_neither_flow_nor_gradient(name: str) -> None:
+    model, forcing = PROCESS_MODELS[name], generated(100, 4)
+    share = 0.1 + 0.8 * torch.rand(len(model.bounds), 4, generator=torch.Generator().manual_seed(5))
+    results = []
+    for days in (None, 30, 100, 1000):
+        own = share.double().requires_grad_()
+        q = flow(model, physical(model, own), forcing, at_once=days)
+        q.square().sum().backward()
+        results.append((q.detach(), own.grad))
+    (q, gradient), *others = results
+    assert gradient is not None
+    for other, their_gradient in others:
+        assert torch.equal(other, q)
+        torch.testing.assert_close(
+            their_gradient, gradient, rtol=1e-9, atol=1e-9 * float(gradient.abs().max())
+        )
+
+
+@MODELS
 @pytest.mark.parametrize("edge", [0.0, 1.0])
 def test_gradients_are_finite_at_the_ends_of_the_ranges(name: str, edge: float) -> None:
     model = PROCESS_MODELS[name]

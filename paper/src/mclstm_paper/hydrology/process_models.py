@@ -34,7 +34,7 @@ __all__ = ["EXPERIMENT"]
 NAME = "hydrology-process"
 FILE = "process.json"
 MODELS = tuple(PROCESS_RIVALS)
-BASINS = 112  # of a job: a stopped one begins again
+BASINS = 512  # of a job: many take hardly longer than one, but a stopped job begins again
 # What a search counts, and how many of it each profile makes.
 SEARCHES = {
     "gradient": ("updates", {"quick": 15, "paper": 100}),

@@ -15,7 +15,8 @@ from mclstm.models.process.process_model import Forcing, Parameters, ProcessMode
 
 __all__ = ["CALIBRATIONS", "Calibration", "by_evolution", "by_gradient", "efficiency", "physical"]
 
-BASINS = 128  # so many are calibrated by gradient together: all days of a run stay in memory
+# By gradient so many basins run together, and so many days are in memory at once: about a gigabyte.
+BASINS, DAYS = 512, 128
 
 
 class Calibration(NamedTuple):
@@ -90,7 +91,8 @@ def _climb(
     record = _Best(share)
     for _ in range(updates):
         optimiser.zero_grad()
-        nse = efficiency(flow(model, physical(model, logits.sigmoid()), forcing), observed)
+        simulated = flow(model, physical(model, logits.sigmoid()), forcing, at_once=DAYS)
+        nse = efficiency(simulated, observed)
         (-nse).sum().backward()  # type: ignore[no-untyped-call]
         record.update(logits.detach().sigmoid(), nse.detach())
         optimiser.step()

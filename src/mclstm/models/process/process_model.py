@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from torch.utils.checkpoint import checkpoint
 
 __all__ = [
     "Bound", "Forcing", "Parameters", "ProcessModel", "ProcessRun", "Water", "convolve", "flow", "run",
@@ -89,14 +91,37 @@ def run(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Proces
     return ProcessRun(convolve(runoff, shares), entered, evaporated, kept)
 
 
-def flow(model: ProcessModel, parameters: Parameters, forcing: Forcing) -> Tensor:
-    """Only the flow, (T, ..., N): what calibration needs."""
+def flow(
+    model: ProcessModel, parameters: Parameters, forcing: Forcing, *, at_once: int | None = None
+) -> Tensor:
+    """Only the flow, (T, ..., N): what calibration needs.
+
+    at_once: so many days are in memory for a gradient, which needs `backward` then. They run a second time.
+    """
     p, weather = model.prepare(parameters, forcing)
-    state, days = model.start(p), []
-    for day in zip(*weather, strict=True):
-        state, water = model.step(p, state, *day)
-        days.append(water.runoff)
-    return convolve(torch.stack(days), model.hydrograph(p))
+    state, parts = model.start(p), []
+    for stretch in zip(*(torch.split(column, at_once or len(column)) for column in weather), strict=True):
+        state, runoff = _after(model, p, state, stretch, twice=at_once is not None)
+        parts.append(runoff)
+    return convolve(torch.cat(parts), model.hydrograph(p))
+
+
+def _after(
+    model: ProcessModel, p: Parameters, state: State, weather: tuple[Tensor, ...], twice: bool
+) -> tuple[State, Tensor]:
+    """The state after a stretch, and the runoff of its days, (T, ..., N)."""
+    # A checkpoint passes gradients to tensors in a row, not to those in tuples and dictionaries.
+    leaves, shape = tree_flatten((p, state, weather))
+
+    def stretch(*values: Tensor) -> tuple[Tensor, ...]:
+        (p, now, weather), runoff = tree_unflatten(values, shape), []
+        for day in zip(*weather, strict=True):
+            now, water = model.step(p, now, *day)
+            runoff.append(water.runoff)
+        return torch.stack(runoff), *tree_leaves(now)
+
+    runoff, *last = checkpoint(stretch, *leaves, use_reentrant=True) if twice else stretch(*leaves)
+    return tree_unflatten(last, tree_structure(state)), runoff
 
 
 def convolve(runoff: Tensor, shares: Tensor) -> Tensor:
