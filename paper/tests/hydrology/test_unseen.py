@@ -98,7 +98,7 @@ def test_fine_tuning_begins_with_the_run_that_has_not_seen_the_basin(
     rows = json.loads((tuned / "fine-tuning.json").read_text())["rows"]
     nse_rows = {row["setting"]: row for row in rows if row["metric"] == "nse"}
     assert list(nse_rows) == [
-        f"5 basins, {when}, validation" for when in ("before", "1 years", "3 years", "9 years")
+        f"5 basins, {when}, validation" for when in ("before", "1 year", "3 years", "9 years")
     ]
     unseen = json.loads((jobs.parent / "unseen.json").read_text())["rows"]
     (whole,) = [row for row in unseen if row["metric"] == "nse"]

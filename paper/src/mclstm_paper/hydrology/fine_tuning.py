@@ -28,7 +28,7 @@ __all__ = ["EXPERIMENT"]
 
 NAME = "hydrology-fine-tuning"
 MODEL = "hybrid"
-YEARS = (1, 3, 9)
+YEARS = {1: "1 year", 3: "3 years", 9: "9 years"}
 BEFORE = "before"
 METRICS = ("nse", "kge", "fhv")
 # Chosen before any score: a rate below the last of the hybrid's own training, and no validation to stop by,
@@ -106,11 +106,11 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
         return []
     before = {seed: [scored_before(place) for place in here] for seed, here in whole.items()}
     scores = {BEFORE: before} | {
-        f"{years} years": {
+        span: {
             seed: [scored(results[job_name(place.basin, years, seed)]) for place in here]
             for seed, here in whole.items()
         }
-        for years in YEARS
+        for years, span in YEARS.items()
     }
     basins = [place.basin for place in next(iter(whole.values()))]
     period = f", {split_of(plan.options)}" if plan.options.no_test else ""
