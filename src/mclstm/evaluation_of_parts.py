@@ -6,7 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from mclstm.evaluation.ensemble_scores import ensemble_table
-from mclstm.evaluation.prediction_store import open_store, prediction_store, remove_store
+from mclstm.evaluation.prediction_store import open_store, prediction_store
 from mclstm.evaluation.rival_scores import rival_table
 from mclstm.evaluation.score_tables import middle, score_table
 from mclstm.evaluation_files import Evaluation, write_tables
@@ -35,9 +35,8 @@ def evaluate_parts(
     """
     place = folder.evaluation(split)
     make_folder(place)
-    remove_store(place / STORE)
     rows = []
-    with prediction_store(place / STORE, sites) as append:
+    with prediction_store(place / STORE, sites, replace=True) as append:
         for part in parts:
             append(part)
             rows.append((score_table(part, metrics), balance_table(part), ensemble_table(part)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mclstm.errors import StorageError
-from mclstm.training.atomic import write_bytes_atomic, write_text_atomic
+from mclstm.training.atomic import new_folder, write_bytes_atomic, write_text_atomic
 
 
 def test_text_is_written_as_given(tmp_path: Path) -> None:
@@ -58,3 +58,15 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"Is a directory|Directory not empty"):
         write_bytes_atomic(tmp_path / "last", b"")
     assert [entry.name for entry in tmp_path.iterdir()] == ["last"]
+
+
+def test_a_folder_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:
+    place = tmp_path / "predictions.zarr"
+    for text in ("first", "second"):
+        with new_folder(place, replace=True) as folder:
+            (folder / "values").write_text(text)
+            assert not place.exists() or (place / "values").read_text() == "first"
+    with pytest.raises(ZeroDivisionError), new_folder(place, replace=True) as folder:
+        (folder / "values").write_text(str(1 // 0))
+    assert (place / "values").read_text() == "second"
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]

@@ -1,6 +1,5 @@
 """Predictions as a folder of zarr, written part after part: no more than one part is ever in memory."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from mclstm.errors import DataError
 from mclstm.training.atomic import new_folder, storage_errors
 
 __all__ = [
-    "has_predictions", "open_predictions", "open_store", "prediction_store", "remove_store", "require_zarr",
+    "has_predictions", "open_predictions", "open_store", "prediction_store", "require_zarr",
 ]  # fmt: skip
 
 FORMAT = 2  # of zarr, which every reader knows; format 3 has no stable form of text yet
@@ -26,13 +25,15 @@ def require_zarr() -> None:
 
 
 @contextmanager
-def prediction_store(path: Path, sites: Sequence[str]) -> Iterator[Callable[[xr.Dataset], None]]:
+def prediction_store(
+    path: Path, sites: Sequence[str], *, replace: bool = False
+) -> Iterator[Callable[[xr.Dataset], None]]:
     """Yield a function that appends the predictions of the next sites; the folder is there at the end only.
 
-    sites: of all parts in their order
+    sites: of all parts in their order · replace: earlier predictions stay until these are whole
     """
     width = np.array(list(sites), dtype=str).dtype  # every part writes names of the same length
-    with new_folder(path) as folder:
+    with new_folder(path, replace=replace) as folder:
 
         def append(part: xr.Dataset) -> None:
             part = _as_stored(part, width)
@@ -63,13 +64,6 @@ def open_predictions(path: Path) -> xr.Dataset:
 def has_predictions(path: Path) -> bool:
     """Whether there are any."""
     return path.is_file() or path.with_suffix(".zarr").is_dir()
-
-
-def remove_store(path: Path) -> None:
-    """Remove the predictions of an earlier evaluation, if there are any."""
-    with storage_errors(f"remove {path}", "Make the folder writable, then run the command again."):
-        if path.exists():
-            shutil.rmtree(path)
 
 
 def _as_stored(part: xr.Dataset, width: np.dtype[np.str_]) -> xr.Dataset:

@@ -71,8 +71,10 @@ def require_new(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder to fill. It is renamed to `path` at the end, or removed if the block fails.
+
+    replace: a folder at `path` may be there, and stays until the new one is whole
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
@@ -81,7 +83,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     ...     [file.name for file in Path(home).rglob("*")]
     ['model', 'README.md']
     """
-    require_new(path)
+    if not replace:
+        require_new(path)
     path = path.absolute()  # "." has no name of its own
     make_folder(path.parent)
     for entry in leftovers(path):
@@ -91,8 +94,12 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         with storage_errors(f"make the folder {path}", "Choose another place with --out."):
+            before = temporary_name(path)
+            if replace and path.exists():
+                path.replace(before)  # a folder that is not empty cannot be replaced in one step
             temporary.replace(path)
             fsync_folder(path.parent)
+        shutil.rmtree(before, ignore_errors=True)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
