@@ -35,7 +35,7 @@ NO_ROWS = f"Not measured yet: `{FOLDER}/stated.json` has no such rows."
 MODELS = (
     *("conserving-weighted-ensemble", "conserving-ensemble"),
     *("hybrid-weighted-ensemble", "hybrid-ensemble", "hybrid"),
-    *("hybrid-temperature-ensemble", "hybrid-temperature"),
+    *("hybrid-temperature-weighted-ensemble", "hybrid-temperature-ensemble", "hybrid-temperature"),
     "mclstm-mixed-ensemble",
     *("mclstm-antecedent-ensemble", "mclstm-antecedent"),
     *("mclstm-small-batches-ensemble", "mclstm-small-batches"),
