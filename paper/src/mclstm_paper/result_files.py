@@ -157,10 +157,10 @@ def subject(job: str, task: Experiment) -> tuple[str, ...]:
 
 
 def made_by(job: str, task: Experiment, rows: set[tuple[str, str]]) -> bool:
-    """Whether a job made some of these rows (model, setting); its folder may name a setting."""
+    """Whether a job made some of these rows (model, setting); its folder may name words of a setting."""
     model, *named = subject(job, task)
-    settings = {setting for name, setting in rows if name == model}
-    return bool(settings & set(named)) if named else bool(settings)
+    settings = [f" {setting.replace(',', '')} " for name, setting in rows if name == model]
+    return any(f" {name} " in setting for name in named for setting in settings) if named else bool(settings)
 
 
 def model_of(job: str, models: Sequence[str]) -> str:

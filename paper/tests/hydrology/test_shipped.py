@@ -13,7 +13,7 @@ from mclstm.evaluation.metrics import nse
 WEIGHTS = Path(__file__).parents[3] / "weights" / "camels-us"
 TEST = slice("1989-10-01", "1999-09-30")
 # NSE of the test years as measured when the weights were packed; from stores that had filled since 1980.
-MEASURED = {"01022500": 0.8529, "11141280": 0.6117, "12189500": 0.7552}
+MEASURED = {"01022500": 0.8505, "11141280": 0.5923, "12189500": 0.7523}
 
 
 @pytest.fixture(scope="module")
@@ -44,4 +44,4 @@ def test_they_are_small_and_plain() -> None:
     assert {file.suffix for file in files} == {".safetensors", ".json", ".md"}
     models = [json.loads(file.read_text()) for file in files if file.name == "model.json"]
     members = [member for model in models for member in model["members"]]
-    assert len(members) == sum(file.suffix == ".safetensors" for file in files) == 5
+    assert len(members) == sum(file.suffix == ".safetensors" for file in files) == 10

@@ -89,6 +89,18 @@ def test_a_run_without_its_data_waits(folders: Folders) -> None:
     assert one.hours == by_name["guided cell"].hours
 
 
+def test_a_run_that_begins_with_another_waits_until_it_is_recorded(folders: Folders, tmp_path: Path) -> None:
+    """On a new machine the runs it began with are gone, but its result file is there."""
+    by_name = {run.name: run for run in LONG_RUNS}
+    places = Places(camels=tmp_path / "camels", basins=("01022500",))
+    tuning = by_name["fine-tuning"]
+    assert "Run hydrology-unseen" in standing(tuning, places, folders).waits
+    file = folders.results / "hydrology" / "fine-tuning.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"profile": "paper", "rows": [], "made": {}}')
+    assert (standing(tuning, places, folders).waits, standing(tuning, places, folders).hours) == ("", 0.0)
+
+
 def test_the_command_lists_and_refuses_names_it_does_not_know(
     folders: Folders, capsys: pytest.CaptureFixture[str]
 ) -> None:

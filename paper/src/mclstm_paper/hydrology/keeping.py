@@ -84,13 +84,13 @@ def require_room(runs: Sequence[Run], folder: Path) -> None:
 
 
 def kept_seeds(weights: Path, model: str) -> set[int]:
-    """The members of a model that are kept.
+    """The members of a model that are kept, or shipped in a folder beside.
 
-    >>> kept_seeds(Path("no-such-folder"), "hybrid")
+    >>> kept_seeds(Path("weights", "members"), "no-such-model")
     set()
     """
-    file = weights / model / MODEL
-    return {member["seed"] for member in json.loads(file.read_text())["members"]} if file.is_file() else set()
+    packs = (json.loads(file.read_text()) for file in weights.parent.glob(f"*/{model}/{MODEL}"))
+    return {member["seed"] for pack in packs for member in pack["members"]}
 
 
 def main(words: Sequence[str] | None = None) -> None:

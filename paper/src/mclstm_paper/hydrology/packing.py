@@ -37,6 +37,10 @@ UNSEEN = """Each basin was simulated by one model that was trained on four fifth
 scores at sites of your own.
 
 {}"""
+WEIGHTED = """At the basins of its training, `predict` gives each member its weight in `weights.json`,
+fitted on the validation years. Elsewhere all members count alike. The test years with these weights:
+
+{}"""
 REGIONS = """The ensemble in the test years, by hydrological unit of the United States (the first two digits
 of its code).
 
@@ -81,20 +85,26 @@ def region_table(row: Row, regions: Mapping[str, str]) -> str:
     return markdown(pd.DataFrame(lines))
 
 
-def notes_of(ensemble: str, models: Collection[str], results: Path, data: Path | None) -> dict[str, str]:
+def notes_of(
+    ensemble: str, models: Collection[str], weighted: bool, results: Path, data: Path | None
+) -> dict[str, str]:
     """What result files say of an ensemble, or of its models, elsewhere than on its own card."""
+    unseen, stated = (
+        (read_results(results / file) or {"rows": []})["rows"] for file in ("unseen.json", "stated.json")
+    )
     notes: dict[str, str] = {}
-    unseen = read_results(results / "unseen.json")
-    if unseen is not None:
-        mine = [row for row in unseen["rows"] if model_of(row["model"]) in models]
-        rows = [row for row in mine if not row["setting"].endswith("validation")]
+    tested = [row for row in unseen if not row["setting"].endswith("validation")]
+    if rows := [row for row in tested if model_of(row["model"]) in models]:
         parts = dict.fromkeys(row["setting"] for row in rows)
         tables = [f"{one}:\n\n{comparison_table([r for r in rows if r['setting'] == one])}" for one in parts]
-        notes |= {"Basins never seen": UNSEEN.format("\n\n".join(tables))} if tables else {}
-    for row in (read_results(results / "stated.json") or {"rows": []})["rows"]:
-        if (row["model"], row["metric"]) == (f"{ensemble}-ensemble", "nse") and row.get("sites") and data:
-            table = region_table(row, regions_of(data, row["sites"]))
-            notes["Regions"] = REGIONS.format(table)
+        notes["Basins never seen"] = UNSEEN.format("\n\n".join(tables))
+    name = f"{ensemble}-weighted-ensemble" if weighted else f"{ensemble}-ensemble"
+    mine = [row | {"paper": None} for row in stated if row["model"] == name]
+    if weighted and mine:
+        notes["Weights of members"] = WEIGHTED.format(comparison_table(mine))
+    for row in mine:
+        if row["metric"] == "nse" and row.get("sites") and data:
+            notes["Regions"] = REGIONS.format(region_table(row, regions_of(data, row["sites"])))
     return notes
 
 
@@ -120,7 +130,7 @@ def main(words: Sequence[str] | None = None) -> None:
             mine = {key: value for key, value in mine.items() if key != "weights"}
         runs = members_of({options.ensemble: mine}, options.runs)[options.ensemble]
         models = {run.config.name.removeprefix(PREFIX) for run in runs}
-        notes = notes_of(options.ensemble, models, options.recipe.parent, options.data)
+        notes = notes_of(options.ensemble, models, "weights" in mine, options.recipe.parent, options.data)
         pack_ensemble(options.ensemble, mine, runs, notes, options.out)
     except (CheckpointError, ConfigError, DataError, StorageError) as error:
         parser.error(str(error))

@@ -175,6 +175,7 @@ EXPERIMENT = Experiment(
     protocols=("stated",),
     models=tuple(name for model in TRIED for name in (model, f"{model}-ensemble")),
     variants=tuple(name for model in OTHERS for name in (model, f"{model}-ensemble")),
+    settings=FOLDS,
     jobs=jobs,
     rows=rows,
     table=table,

@@ -14,7 +14,8 @@ from mclstm_paper.experiment import Experiment
 from mclstm_paper.hydrology.keeping import kept_seeds
 from mclstm_paper.options import Options
 from mclstm_paper.record_queue.long_runs import LongRun, Places, options_of
-from mclstm_paper.result_files import Content, subject
+from mclstm_paper.registry import experiment
+from mclstm_paper.result_files import Content, result_file, subject
 from mclstm_paper.runner import Planned, planned
 
 __all__ = ["Folders", "Standing", "planned_run", "standing"]
@@ -49,7 +50,8 @@ def standing(run: LongRun, places: Places, folders: Folders) -> Standing:
     try:
         whole = planned_run(run, options, folders)
     except ConfigError as error:
-        return Standing(run, [], [], run.hours, str(error))
+        known = has_results(run, options, folders)  # elsewhere, with the run that it begins with
+        return Standing(run, [], [], 0.0 if known else run.hours, "" if known else str(error))
     jobs_dir = whole.plan.jobs_dir
     packed = kept_seeds(folders.weights, run.name) if run.weights else set()
     if not (run.weights or options.add) and held(whole):
@@ -64,6 +66,12 @@ def planned_run(run: LongRun, options: Options, folders: Folders) -> Planned:
     """What its command would do; members that a recipe scores leave the result files alone."""
     results = None if run.weights else folders.results / run.results
     return planned(run.experiment, options, folders.out, results)
+
+
+def has_results(run: LongRun, options: Options, folders: Folders) -> bool:
+    """Whether there is a result file of its experiment."""
+    file = result_file(experiment(run.experiment), options.protocol)
+    return (folders.results / run.results / file).is_file()
 
 
 def seed_of(job: Job) -> int | None:
