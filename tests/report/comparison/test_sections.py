@@ -1,7 +1,10 @@
 """Tables and figures of a comparison from scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.figure import Figure
 
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
@@ -75,6 +78,18 @@ def test_figures_draw_the_numbers_they_are_given() -> None:
     np.testing.assert_allclose(ratios.get_ydata(), table["runoff ratio simulated"])
     for figure in (drawn, curves, budyko_figure(table, "model")):
         assert render(figure, "png").startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("length", [4, 20, 32, 40, 90])
+def test_the_legend_of_the_distributions_is_not_cut(length: int) -> None:
+    some = models()[1]
+    many = [replace(some, name=f"{number:02d}" + "n" * (length - 2)) for number in range(14)]
+    figure = distributions(many, [])
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
 
 
 def test_snow_figures_show_the_held_out_years() -> None:

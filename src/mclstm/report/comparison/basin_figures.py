@@ -29,6 +29,7 @@ WINDOWS = {
     "flv": (-300.0, 100.0), "fhv": (-80.0, 40.0),
 }  # fmt: skip
 OUTLINE = "#AAAAAA"
+LEGEND_WIDTH = 126  # letters of a line below the curves
 DASHES: tuple[tuple[float | None, float | None], ...] = ((None, None), (4, 1.5), (1, 1))
 
 
@@ -100,7 +101,8 @@ def distributions(models: Sequence[ModelScores], subjects: Sequence[str]) -> Fig
         for axis in axes[::3]:
             axis.set_ylabel("share of sites")
         lines, names = axes[0].get_legend_handles_labels()
-        figure.legend(lines, names, loc="outside lower center", ncols=4)
+        columns = max(1, min(4, LEGEND_WIDTH // (6 + max(map(len, names)))))  # 6: the line and the gap
+        figure.legend(lines, names, loc="outside lower center", ncols=columns)
     return figure
 
 
