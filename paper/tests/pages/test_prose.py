@@ -148,6 +148,15 @@ def test_what_the_validation_years_promise() -> None:
     assert f"ensembles lose {min(lost):.3f} to {max(lost):.3f} there, weighted ones most" in page("hydrology")
 
 
+def test_what_a_year_of_flow_brings_beside_nine() -> None:
+    before, one, nine = (
+        row("hydrology/fine-tuning.json", "hybrid", f"30 basins, {when}", "nse")["value"]
+        for when in ("before", "1 year", "9 years")
+    )
+    assert 0.5 < (one - before) / (nine - before) < 0.65
+    assert "own flow brings more than half of what nine years bring" in page("hydrology")
+
+
 def test_how_low_the_low_flows_of_the_lstms_are() -> None:
     text, file = page("hydrology"), "hydrology/stated.json"
     first = row(file, "lstm", "447 basins", "flv")
