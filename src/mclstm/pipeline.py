@@ -32,7 +32,7 @@ from mclstm.training import journal
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import spent
 from mclstm.training.folder import RunFolder
-from mclstm.training.freed_memory import keep_freed_memory
+from mclstm.training.freed_memory import freed_memory_kept
 from mclstm.training.learner import follow
 from mclstm.training.loop import fit, planned_updates
 from mclstm.training.progress import Display, showing
@@ -176,8 +176,7 @@ def _fit(run: Run, display: Display, ranks: Ranks, stop: Stop = lambda: None) ->
     total = planned_updates(count, training.batch_size, training.epochs, training.updates)
     folder.note(f"training {run.config.model.name}: {total} updates on {count} windows")
     run.model.to(ranks.device)
-    keep_freed_memory()
-    with display(total, run.config.name) as show, spent(folder.path):
+    with freed_memory_kept(), display(total, run.config.name) as show, spent(folder.path):
         progress = fit(
             run.model, lessons.data, lessons.where, lessons.importance, folder.path,
             validate=_validation(run, lessons), show=show, model_hash=run.model_hash,

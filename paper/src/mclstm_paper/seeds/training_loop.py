@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from mclstm.errors import CheckpointError, Interrupted
 from mclstm.jobs.monitor import JobMonitor
 from mclstm.training import checkpoint, state
-from mclstm.training.freed_memory import keep_freed_memory
+from mclstm.training.freed_memory import freed_memory_kept
 from mclstm_paper.baselines.regularisers import clamp_weights_
 from mclstm_paper.seeds.member_ensemble import Ensemble
 from mclstm_paper.seeds.networks import MassConserving, sources
@@ -112,9 +112,9 @@ def as_one_core() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    keep_freed_memory()
     try:
-        yield
+        with freed_memory_kept():
+            yield
     finally:
         torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
