@@ -148,6 +148,22 @@ def test_what_the_validation_years_promise() -> None:
     assert f"ensembles lose {min(lost):.3f} to {max(lost):.3f} there, weighted ones most" in page("hydrology")
 
 
+def test_what_calibration_at_each_basin_is_worth() -> None:
+    def nse(model: str, file: str = "process", setting: str = "447 basins") -> float:
+        return float(row(f"hydrology/{file}.json", model, setting, "nse")["value"])
+
+    text, unseen = page("hydrology"), nse("hybrid", "unseen", "447 basins never seen, random folds")
+    hbv, sac = max(nse("hbv-gradient"), nse("hbv-evolution")), nse("sac-sma-evolution")
+    assert f"never seen a basin is within {hbv - unseen:.3f} of an HBV that was calibrated at it" in text
+    assert unseen < 0.69, "the aim is missed"
+    for model in ("hbv", "sac-sma"):
+        assert nse(f"{model}-evolution") > nse(f"{model}-gradient"), "evolution finds better parameters"
+    assert f"better than the published one by {sac - nse('sac-sma', 'stated'):.2f}" in text
+    assert f"our HBV worse than the published best by {nse('hbv-upper', 'stated') - hbv:.2f}" in text
+    below = [nse("hybrid-weighted-ensemble", "stated") - value for value in (hbv, sac)]
+    assert [round(value, 1) for value in below] == [0.1, 0.1], "about 0.1 below the hybrids"
+
+
 def test_what_a_year_of_flow_brings_beside_nine() -> None:
     before, one, nine = (
         row("hydrology/fine-tuning.json", "hybrid", f"30 basins, {when}", "nse")["value"]

@@ -84,8 +84,8 @@ def perform(job: Job, root: Path, stop: Stop | None = None) -> int | None:
                     raise Interrupted(signum, "")  # an executor may start one more job meanwhile
                 with spent(folder):
                     result = job.work.function(folder, monitor, job.goal, **job.parameters, **job.place)
-                content = {"goal": job.goal, "result": without_nan(result)}
-                write_text_atomic(folder / "result.json", json.dumps(content, allow_nan=False) + "\n")
+                    content = {"goal": job.goal, "result": without_nan(result)}
+                    write_text_atomic(folder / "result.json", json.dumps(content, allow_nan=False) + "\n")
         except Interrupted as stopped:
             if stop is not None:
                 stop.file.unlink(missing_ok=True)
