@@ -70,3 +70,33 @@ def test_a_folder_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> 
         (folder / "values").write_text(str(1 // 0))
     assert (place / "values").read_text() == "second"
     assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_folder_comes_back_where_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, rename = tmp_path / "predictions.zarr", Path.replace
+
+    def only_aside(self: Path, target: Path) -> Path:
+        if target == place and self.suffix == ".tmp":
+            raise OSError("the disk is gone")
+        return rename(self, target)
+
+    with new_folder(place) as folder:
+        (folder / "values").write_text("first")
+    monkeypatch.setattr(Path, "replace", only_aside)
+    with pytest.raises(StorageError, match="the disk is gone"), new_folder(place, replace=True) as folder:
+        (folder / "values").write_text("second")
+    assert (place / "values").read_text() == "first"
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_writer_puts_back_what_a_killed_one_set_aside(tmp_path: Path) -> None:
+    place, aside = tmp_path / "predictions.zarr", tmp_path / ".predictions.zarr.1234abcd.old"
+    aside.mkdir()
+    (aside / "values").write_text("first")
+    with pytest.raises(ZeroDivisionError), new_folder(place, replace=True):
+        assert (place / "values").read_text() == "first"
+        1 // 0  # noqa: B018
+    assert (place / "values").read_text() == "first"
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]

@@ -1,7 +1,8 @@
 """Files that are replaced whole: at every instant, power cuts included, a file is the old one or the new one.
 
 A temporary file in the same folder is written and flushed to the disk, then renamed; the rename is flushed
-before the call returns. The folder is the same because a rename across file systems is a copy.
+before the call returns. The folder is the same because a rename across file systems is a copy. A folder takes
+two renames: a process that is killed between them leaves the old one beside, and the next writer puts it back.
 """
 
 import os
@@ -17,6 +18,7 @@ __all__ = [
     "make_folder", "new_folder", "require_new", "storage_errors", "write_bytes_atomic", "write_text_atomic",
 ]  # fmt: skip
 
+UNFINISHED, ASIDE = ".tmp", ".old"  # ends of the names of what is being written, and of what it replaces
 UNTOUCHED = "What was saved before is untouched. Make room or choose a folder you may write to"
 
 
@@ -74,7 +76,7 @@ def require_new(path: Path) -> None:
 def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder to fill. It is renamed to `path` at the end, or removed if the block fails.
 
-    replace: a folder at `path` may be there, and stays until the new one is whole
+    replace: a folder at `path` may be there, and stays until the new one is whole; it comes back if that fails
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
@@ -87,6 +89,7 @@ def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         require_new(path)
     path = path.absolute()  # "." has no name of its own
     make_folder(path.parent)
+    put_back(path)
     for entry in leftovers(path):
         shutil.rmtree(entry, ignore_errors=True)
     temporary = temporary_name(path)
@@ -94,15 +97,22 @@ def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     try:
         yield temporary
         with storage_errors(f"make the folder {path}", "Choose another place with --out."):
-            before = temporary_name(path)
             if replace and path.exists():
-                path.replace(before)  # a folder that is not empty cannot be replaced in one step
+                path.replace(temporary_name(path, ASIDE))  # a full folder cannot be replaced in one step
             temporary.replace(path)
             fsync_folder(path.parent)
-        shutil.rmtree(before, ignore_errors=True)
-    except BaseException:
+    finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        put_back(path)
+
+
+def put_back(path: Path) -> None:
+    """Give a folder that was set aside its place again, or remove it where a new one has the place."""
+    for entry in leftovers(path, ASIDE):
+        if path.exists():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.replace(path)
 
 
 def fsync_folder(folder: Path) -> None:
@@ -116,16 +126,16 @@ def fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def temporary_name(path: Path) -> Path:
+def temporary_name(path: Path, end: str = UNFINISHED) -> Path:
     """A name in the same folder; it is random, so that two writers never fill one file together."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{end}")
 
 
-def leftovers(path: Path) -> list[Path]:
+def leftovers(path: Path, end: str = UNFINISHED) -> list[Path]:
     """What killed writers of this path left; a writer that still lives fails loudly at its rename."""
     start = f".{path.name}."
     entries = list(os.scandir(path.parent))
-    return [Path(e.path) for e in entries if e.name.startswith(start) and e.name.endswith(".tmp")]
+    return [Path(e.path) for e in entries if e.name.startswith(start) and e.name.endswith(end)]
 
 
 def replace_file(path: Path, content: bytes) -> None:
