@@ -70,6 +70,17 @@ def test_files_name_the_jobs_of_operations_that_were_not_run_again(tmp_path: Pat
     }  # fmt: skip
 
 
+def test_a_known_cost_stays_where_the_job_has_lost_its_own(tmp_path: Path) -> None:
+    scale = ["--seeds", "1", "--updates", "1"]
+    assert paper(tmp_path, *scale) == 0
+    jobs = content(tmp_path)["made"]["jobs"]
+    assert all(cost["cpu_seconds"] is not None for cost in jobs.values())
+    for note in tmp_path.rglob("cost.json"):
+        note.unlink()
+    assert paper(tmp_path, *scale) == 0
+    assert content(tmp_path)["made"]["jobs"] == jobs
+
+
 def test_two_commands_at_once_lose_nothing(tmp_path: Path) -> None:
     """The second waits until the first has written."""
     task, plan = experiment("static-arithmetic"), Plan(Options(profile="paper"), tmp_path)

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,11 @@ def test_a_damaged_note_is_not_written_over(tmp_path: Path) -> None:
     with spent(tmp_path):
         (tmp_path / "weights").write_text("new")
     assert note.read_text() == "{"
+
+
+def test_the_seconds_of_child_processes_count(tmp_path: Path) -> None:
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    with spent(tmp_path):
+        subprocess.run([sys.executable, "-c", busy], check=True)
+        (tmp_path / "weights").write_text("new")
+    assert 0.45 < total(tmp_path)["cpu_seconds"] < 10

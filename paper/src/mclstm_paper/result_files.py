@@ -138,8 +138,9 @@ def costs(task: Experiment, plan: Plan, rows: Sequence[Row], old: Mapping[str, A
     totals = {name: total(plan.jobs_dir / name) for name in jobs}
     # A job that was stopped has a cost, too, but made no row yet.
     over = {name for name in jobs if (plan.jobs_dir / name / "result.json").is_file()}
-    new = {name: cost for name, cost in totals.items() if name in over}
-    new |= {name: old[name] for name in jobs if name in old and name not in new}  # finished elsewhere
+    measured = {name for name in over if totals[name]["sessions"]}
+    new = {name: old[name] for name in jobs if name in old}  # finished elsewhere, or measured before
+    new |= {name: totals[name] for name in jobs if name in measured or (name in over and name not in old)}
     # Or finished elsewhere in blocks of another size, whose folders have other names.
     elsewhere = {subject(name, task) for name in jobs if plan.options.add and name not in new}
     stay = {

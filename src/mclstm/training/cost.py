@@ -1,6 +1,7 @@
 """What a run or a job cost: seconds, memory and the commit of every session, in its `cost.json`."""
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -29,12 +30,13 @@ def spent(folder: Path) -> Iterator[None]:
 
     A session that left nothing new in the folder, such as that of a finished run, is not added. If the block
     added a session itself, as the training within a job does, that session stays the only one: reading and
-    scoring do not count. A process that is killed writes nothing, so the sum is a lower bound.
+    scoring do not count. A process that is killed writes nothing, so the sum is a lower bound. CPU seconds
+    include those of child processes that have ended; the peak of memory is this process's alone.
     """
     with suppress(OSError):
         RESET.write_text("5")
     before, saved, code = sessions(folder), _saved(folder), commit()
-    wall, cpu = time.monotonic(), time.process_time()
+    wall, cpu = time.monotonic(), cpu_seconds()
     try:
         yield
     finally:
@@ -45,7 +47,7 @@ def spent(folder: Path) -> Iterator[None]:
             session = {
                 "commit": code,
                 "wall_seconds": round(time.monotonic() - wall, 3),
-                "cpu_seconds": round(time.process_time() - cpu, 3),
+                "cpu_seconds": round(cpu_seconds() - cpu, 3),
                 "peak_mb": peak_mb(),
             }
             with suppress(StorageError):  # the failure of the run itself is the better message
@@ -71,6 +73,12 @@ def total(folder: Path) -> dict[str, Any]:
     known = {key: [entry[key] for entry in entries if entry.get(key) is not None] for key in KEYS}
     result = {key: combine(known[key]) if known[key] else None for key, combine in KEYS.items()}
     return {**result, "sessions": len(entries)}
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def peak_mb() -> float | None:
