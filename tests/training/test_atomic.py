@@ -95,8 +95,14 @@ def test_a_writer_puts_back_what_a_killed_one_set_aside(tmp_path: Path) -> None:
     place, aside = tmp_path / "predictions.zarr", tmp_path / ".predictions.zarr.1234abcd.old"
     aside.mkdir()
     (aside / "values").write_text("first")
-    with pytest.raises(ZeroDivisionError), new_folder(place, replace=True):
-        assert (place / "values").read_text() == "first"
-        1 // 0  # noqa: B018
+    during = []
+
+    def fail(folder: Path) -> None:
+        during.append((place / "values").read_text())
+        raise StorageError(f"no data for {folder}")
+
+    with pytest.raises(StorageError, match="no data"), new_folder(place, replace=True) as folder:
+        fail(folder)
+    assert during == ["first"]
     assert (place / "values").read_text() == "first"
     assert [entry.name for entry in tmp_path.iterdir()] == [place.name]

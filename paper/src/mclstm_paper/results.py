@@ -24,6 +24,7 @@ __all__ = [
     "covers",
     "extents",
     "interval_row",
+    "made_now",
     "merge_rows",
     "read_results",
     "row",
@@ -165,6 +166,18 @@ def committed_results(path: Path) -> dict[str, Any]:
     return content
 
 
+def made_now(seconds: float, machine: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The entry `made` of a result file: date, commit, machine, versions and time."""
+    around = environment()
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "commit": commit(),
+        "machine": {key: around[key] for key in ("platform", "machine", "cores")} | dict(machine or {}),
+        "versions": around["packages"],
+        "wall_seconds": round(seconds, 1),
+    }
+
+
 def save_results(
     path: Path,
     experiment: str,
@@ -182,15 +195,7 @@ def save_results(
 
     machine: further facts about it · provenance: by job, what made the rows · more: further entries
     """
-    around = environment()
-    made = {
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "commit": commit(),
-        "machine": {key: around[key] for key in ("platform", "machine", "cores")} | (machine or {}),
-        "versions": around["packages"],
-        "wall_seconds": round(seconds, 1),
-        **({"jobs": dict(provenance)} if provenance else {}),
-    }
+    made = made_now(seconds, machine) | ({"jobs": dict(provenance)} if provenance else {})
     content: dict[str, Any] = without_nan(
         {
             "experiment": experiment,

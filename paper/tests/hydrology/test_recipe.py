@@ -151,7 +151,11 @@ def test_the_test_years_are_scored_by_a_committed_recipe_and_looks_are_counted(
     commit(file)
     final_scores.main(words)
     assert "The test years were scored 1 time." in capsys.readouterr().out
-    rows = {(row["model"], row["metric"]): row for row in json.loads(results.read_text())["rows"]}
+    content = json.loads(results.read_text())
+    compared = {one["claim"] for one in content["claims"]}
+    assert {"mclstm-ensemble is better than both-ensemble in nse",
+            "hybrid-ensemble is better than mclstm-ensemble in fhv"} <= compared  # fmt: skip
+    rows = {(row["model"], row["metric"]): row for row in content["rows"]}
     assert {row["scoring"] for row in rows.values()} == {1}
     runs = [tmp_path / "jobs" / member for member in MEMBERS]
     parts = [flows(run, "test") for run in runs]

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mclstm.errors import DataError
 from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.evaluation.ensemble import model_scores
-from mclstm_paper.hydrology.comparison_claims import claims_of, still_true
+from mclstm_paper.hydrology.comparison_claims import claims_between, claims_of, models_by_site, still_true
 from mclstm_paper.hydrology.page import BLOCKS, CONSERVING, FOLDER, NO_ROWS, comparison_table
 from mclstm_paper.hydrology.record import (
     main,
@@ -75,7 +76,7 @@ def test_claims_say_who_is_better_both_ways() -> None:
     assert found["mclstm-ensemble is better than sac-sma in nse"]["holds"] is True
     assert found["sac-sma is better than mclstm-ensemble in nse"]["holds"] is False
     assert found["sac-sma is better than mclstm-ensemble in nse"]["p"] > 0.99
-    whole = found["mclstm-ensemble is better in nse than every mass-conserving model with scores by site"]
+    whole = found["mclstm-ensemble is better in nse than every mass-conserving model of others, by site"]
     assert whole["holds"] is True
     assert whole["p"] == found["mclstm-ensemble is better than sac-sma in nse"]["p"]
     assert set(whole) == {"claim", "test", "p", "holds"}
@@ -107,26 +108,47 @@ def test_a_result_file_keeps_other_rows_and_replaces_the_same(tmp_path: Path) ->
         update_results(file, rows, [])
 
 
-def test_comparisons_stay_until_both_models_are_compared_again_or_one_has_other_scores() -> None:
+def test_a_score_made_again_is_of_the_same_look_at_the_test_years() -> None:
+    first, second = rows_of(models(), "447 basins", like_paper=True)[:2]
+    content = {"rows": [first | {"scoring": 2}, second | {"scoring": 2}], "claims": []}
+    content |= {"made": {"wall_seconds": 1.0}}
+    again = updated(content, [first, second | {"value": 0.1}], [])["rows"]
+    assert [row.get("scoring") for row in again] == [2, None]
+
+
+def test_models_by_site_are_compared_as_their_simulations_were() -> None:
+    every = models()
+    rows = rows_of(every, "12 basins", like_paper=False)
+    again = models_by_site(rows)
+    assert [model.name for model in again] == ["mclstm-ensemble", "sac-sma"]  # several seeds are left out
+    pd.testing.assert_frame_equal(pairwise_tests(again), pairwise_tests(every), check_like=True, rtol=1e-4)
+    assert claims_between(again) == claims_of(pairwise_tests(again), "mclstm-ensemble")
+
+
+def test_comparisons_stay_until_the_same_two_are_compared_again_or_one_has_other_scores() -> None:
     texts = (
         "hybrid-ensemble is better than lstm in nse",
-        "lstm is better than hybrid in nse",
-        "hybrid-temperature-ensemble is better than lstm in nse",
         "mclstm is better than lstm in nse",
-        "hybrid is better in fhv than every model with scores by site",
+        "hybrid-temperature-ensemble is better than lstm in nse",
+        "hybrid is better in fhv than every LSTM of ours",
         "mclstm closes",
     )
     old = [{"claim": text, "test": "t", "p": 0.5, "holds": False} for text in texts]
-    assert [old.index(one) for one in still_true(old, [], {"hybrid-ensemble"})] == [2, 3, 5]
-    new = [{**old[0], "claim": text} for text in ("mclstm-ensemble is better than lstm in fhv", texts[5])]
-    assert [old.index(one) for one in still_true(old, new, set())] == [0, 1, 2, 4]
+    assert [old.index(one) for one in still_true(old, [], {"hybrid-ensemble"})] == [1, 2, 4]
+    # A third model is compared with both of a pair, which says nothing of the pair.
+    again = ("mclstm is better than hybrid-ensemble in nse", "lstm is better than mclstm in fhv", texts[4])
+    new = [{**old[0], "claim": text} for text in again]
+    assert [old.index(one) for one in still_true(old, new, set())] == [0, 1, 2, 3]
+    again = ("lstm is better than hybrid-ensemble in nse", "hybrid is better in fhv than every other")
+    new = [{**old[0], "claim": text} for text in again]
+    assert [old.index(one) for one in still_true(old, new, set())] == [1, 2, 4]
 
 
 def test_the_papers_sentences_are_not_about_our_other_conserving_models() -> None:
     hybrid = ModelScores("hybrid-ensemble", (models()[1].frames[0] + 0.01,), True)
     found = {one["claim"]: one for one in claims_of(pairwise_tests([*models(), hybrid]), "mclstm-ensemble")}
     assert found["hybrid-ensemble is better than mclstm-ensemble in nse"]["holds"]
-    assert found["mclstm-ensemble is better in nse than every mass-conserving model with scores by site"][
+    assert found["mclstm-ensemble is better in nse than every mass-conserving model of others, by site"][
         "holds"
     ]
 

@@ -1,8 +1,10 @@
 """Files that are replaced whole: at every instant, power cuts included, a file is the old one or the new one.
 
 A temporary file in the same folder is written and flushed to the disk, then renamed; the rename is flushed
-before the call returns. The folder is the same because a rename across file systems is a copy. A folder takes
-two renames: a process that is killed between them leaves the old one beside, and the next writer puts it back.
+before the call returns. The folder is the same because a rename across file systems is a copy.
+
+A folder takes two renames. A process that is killed between them leaves the old folder beside its place; the
+next writer puts it back.
 """
 
 import os
@@ -76,7 +78,7 @@ def require_new(path: Path) -> None:
 def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder to fill. It is renamed to `path` at the end, or removed if the block fails.
 
-    replace: a folder at `path` may be there, and stays until the new one is whole; it comes back if that fails
+    replace: a folder may be at `path`. It stays until the new one is whole, and comes back if that fails.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:

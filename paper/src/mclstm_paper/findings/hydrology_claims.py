@@ -54,7 +54,7 @@ HYDROLOGICAL = (
     (
         "MC-LSTM has a better FHV than every other model.",
         "5.4",
-        compared("OURS is better in fhv than every model"),
+        compared("OURS is better in fhv than every "),
     ),
     (
         "MC-LSTM has a better FLV than LSTM.",

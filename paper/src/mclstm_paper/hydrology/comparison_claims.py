@@ -3,23 +3,57 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 
+from mclstm.evaluation.comparison import ModelScores, pairwise_tests
 from mclstm.report.comparison.score_section import OTHER_MODELS, outcomes_of
 from mclstm_paper.hydrology.page import CONSERVING, PAIR
 from mclstm_paper.hydrology.printed import FHV_P
-from mclstm_paper.results import SIGNIFICANT, Claim, claim
+from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim
 
-__all__ = ["claims_of", "model_of", "still_true"]
+__all__ = ["SUBJECTS", "claims_between", "claims_of", "model_of", "models_by_site", "still_true"]
 
 TEST = "Wilcoxon signed-rank, 2 x one-sided p, |value - perfect| of {} sites"
+# Whoever is among the models is compared with all others: our best, and those that the paper's sentences are
+# about, or that stand for them.
+SUBJECTS = ("hybrid-weighted-ensemble", "mclstm-ensemble", "mclstm-mixed-ensemble")
+ALL = re.compile(r"(\S+) is better in (\S+) than every ")
 MEANS = re.compile(r"(-weighted)?-ensemble$")  # the end of the name of a model's mean over members
+
+
+def claims_between(models: Sequence[ModelScores]) -> list[Claim]:
+    """What the tests between some models say of each subject among them."""
+    tests, names = pairwise_tests(models), {model.name for model in models}
+    return [one for subject in SUBJECTS if subject in names for one in claims_of(tests, subject)]
+
+
+def models_by_site(rows: Sequence[Row]) -> list[ModelScores]:
+    """The models whose scores at single sites are in the rows of one setting, as `ModelScores`.
+
+    >>> about = {"model": "hbv-upper", "values": [0.5, 0.7]}
+    >>> nse, kge = about | {"metric": "nse", "sites": ["a", "b"]}, about | {"metric": "kge"}
+    >>> models_by_site([nse, kge])[0].frames[0].columns.tolist()
+    ['nse', 'kge']
+    """
+    sites = {row["model"]: row["sites"] for row in rows if "sites" in row}
+    return [
+        ModelScores(name, (scores_at(index, mine),), CONSERVING.get(name))
+        for name, index in sites.items()
+        for mine in [[row for row in rows if row["model"] == name]]
+    ]
+
+
+def scores_at(sites: Sequence[str], rows: Sequence[Row]) -> pd.DataFrame:
+    """The rows of a model that have a value for each site: index site, columns metrics."""
+    columns = {row["metric"]: row["values"] for row in rows if len(row["values"]) == len(sites)}
+    return pd.DataFrame(columns, index=list(sites), dtype=np.float64)
 
 
 def claims_of(tests: pd.DataFrame, subject: str) -> list[Claim]:
     """What the tests say of one model: against each other one, both ways, and the paper's two sentences.
 
-    The two are about the models of other people, and LSTMs. Our other conserving models are no rivals there.
+    In these two our other conserving models are no rivals: the paper has one model of its own.
     tests: what `pairwise_tests` gives
     """
     outcomes = outcomes_of(tests, subject)
@@ -38,11 +72,11 @@ def claims_of(tests: pd.DataFrame, subject: str) -> list[Claim]:
     }
     nse = [p for (rival, metric), p in theirs.items() if metric == "nse" and CONSERVING.get(rival)]
     fhv = [p for (_, metric), p in theirs.items() if metric == "fhv"]
-    whole = "than every {} with scores by site"
+    conserving, every = "mass-conserving model of others", "LSTM and every model of others"
     return [
         *pairs,
-        *against_all(f"{subject} is better in nse {whole.format('mass-conserving model')}", nse),
-        *against_all(f"{subject} is better in fhv {whole.format('model')} (the paper: p = {FHV_P})", fhv),
+        *against_all(f"{subject} is better in nse than every {conserving}, by site", nse),
+        *against_all(f"{subject} is better in fhv than every {every}, by site (the paper: p = {FHV_P})", fhv),
     ]
 
 
@@ -57,25 +91,24 @@ def tested(text: str, test: str, p: float) -> Claim:
 
 def still_true(old: Sequence[Claim], new: Sequence[Claim], changed: Collection[str]) -> Iterator[Claim]:
     """The old claims that neither new ones nor models with other scores replace."""
-    texts = {one["claim"] for one in new}
-    compared = {model_of(name) for one in new for name in compared_in(one["claim"])}
+    again = {subject_of(one["claim"]) for one in new}
     others = {model_of(name) for name in changed}
     for one in old:
-        named = {model_of(name) for name in compared_in(one["claim"])}
-        again = bool(named) and named <= compared
-        if one["claim"] not in texts and not again and not named & others:
+        subject = subject_of(one["claim"])
+        if subject not in again and not {model_of(name) for name in subject} & others:
             yield one
 
 
-def compared_in(text: str) -> tuple[str, ...]:
-    """The models that a claim compares, by the names it uses; none for other claims.
+def subject_of(text: str) -> frozenset[str]:
+    """What a claim is about: two models in one metric, all rivals of a model in one, or its own words.
 
-    >>> compared_in("hybrid is better than lstm in nse"), compared_in("lstm is better in fhv than every one")
-    (('hybrid', 'lstm'), ('lstm',))
+    >>> subject_of("hybrid is better than lstm in nse") == subject_of("lstm is better than hybrid in nse")
+    True
+    >>> sorted(subject_of("lstm is better in fhv than every other")), sorted(subject_of("mclstm closes"))
+    (['fhv', 'lstm'], ['mclstm closes'])
     """
-    if pair := PAIR.fullmatch(text):
-        return pair[1], pair[2]
-    return (text.split()[0],) if " is better in " in text else ()
+    found = PAIR.fullmatch(text) or ALL.match(text)
+    return frozenset(found.groups() if found else (text,))
 
 
 def model_of(name: str) -> str:

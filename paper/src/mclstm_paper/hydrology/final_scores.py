@@ -1,10 +1,10 @@
 """The test years, scored by a frozen recipe; every look at them is counted.
 
     python -m mclstm_paper.hydrology.final_scores RUN... --recipe results/hydrology/recipe.json \\
-        --results results/hydrology/stated.json
+        --benchmarks DIR --results results/hydrology/stated.json
 
-The recipe must be committed as it is. Each call adds a line to scorings.json beside it before it looks.
-`record` then compares the models with others: the runs are scored by then.
+The recipe must be committed as it is. Each call adds a line to scorings.json beside it before it looks. All
+models of the result file are then compared with each other and with the published ones of the benchmarks.
 """
 
 import argparse
@@ -21,16 +21,18 @@ from mclstm import pipeline
 from mclstm.config.same_model import Run, conserving, find_runs
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
 from mclstm.evaluation.ensemble import model_scores, read_members
+from mclstm.evaluation.published_scores import read_published_scores
 from mclstm.jobs.job import alone
 from mclstm.report.comparison.low_flow_section import low_flow_rows
 from mclstm.report.comparison.model_groups import zero_shares
 from mclstm.training.atomic import write_text_atomic
 from mclstm.training.cost import commit
 from mclstm.training.folder import RunFolder
+from mclstm_paper.hydrology.comparison_claims import claims_between, models_by_site
 from mclstm_paper.hydrology.printed import in_papers_setting
 from mclstm_paper.hydrology.recipe import Weights, digest, tables
 from mclstm_paper.hydrology.record import rows_of, update_results, with_costs
-from mclstm_paper.results import Row, committed_results
+from mclstm_paper.results import Claim, Row, committed_results
 
 __all__ = ["main", "scored_rows"]
 
@@ -96,6 +98,18 @@ def scored_rows(recipe: Recipe, members: Mapping[str, Sequence[Run]], look: int)
     return rows
 
 
+def claims_again(results: Path, run: Run, benchmarks: Path | None) -> list[Claim]:
+    """Tests between all models whose scores by site a result file holds, and the published models.
+
+    run: one that is scored, for the observations that the scores of published models need
+    """
+    (flows,) = read_members([run.path])
+    rows = committed_results(results)["rows"]
+    mine = [row for row in rows if row["setting"] == f"{flows.sizes['site']} basins"]
+    theirs, _ = ([], []) if benchmarks is None else read_published_scores(benchmarks, flows["observed"])
+    return claims_between([*models_by_site(mine), *theirs])
+
+
 def weights_at(sites: Sequence[str], frozen: Mapping[str, Sequence[float]] | None) -> Weights | None:
     """The frozen weights of members at these sites, (site, members).
 
@@ -112,6 +126,7 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--recipe", type=Path, default=Path("results/hydrology/recipe.json"))
+    parser.add_argument("--benchmarks", type=Path, help="as --benchmarks of mclstm report")
     parser.add_argument("--results", required=True, type=Path, help="result file (JSON)")
     options = parser.parse_args(words)
     try:
@@ -121,6 +136,8 @@ def main(words: Sequence[str] | None = None) -> None:
         look = count_look(options.recipe, list(members))
         rows = scored_rows(recipe, members, look)
         update_results(options.results, rows, [])
+        any_run = next(iter(members.values()))[0]
+        update_results(options.results, [], claims_again(options.results, any_run, options.benchmarks))
     except (CheckpointError, ConfigError, DataError, StorageError) as error:
         parser.error(str(error))
     print(f"{tables(rows)}\n\nThe test years were scored {look} time{'s' if look > 1 else ''}.")

@@ -26,11 +26,11 @@ from mclstm.report.comparison.score_section import member_rows, score_rows
 from mclstm.report.comparison.season_section import SEASON_METRICS
 from mclstm.training.atomic import make_folder, write_text_atomic
 from mclstm.training.cost import total
-from mclstm_paper.hydrology.comparison_claims import claims_of, still_true
+from mclstm_paper.hydrology.comparison_claims import SUBJECTS, claims_of, still_true
 from mclstm_paper.hydrology.models import PREFIX
 from mclstm_paper.hydrology.page import comparison_table
 from mclstm_paper.hydrology.printed import ENSEMBLES, SEEDS, SNOW_R, in_papers_setting, printed_value
-from mclstm_paper.results import Claim, Row, claim, save_results
+from mclstm_paper.results import Claim, Row, claim, made_now, save_results
 
 __all__ = [
     "main",
@@ -42,7 +42,6 @@ __all__ = [
     "with_costs",
 ]
 
-PAPERS = ("mclstm-ensemble",)  # is always compared with all others: the paper's sentences are about it
 COSTS = ("commit", "wall_seconds", "cpu_seconds", "peak_mb")
 
 
@@ -61,7 +60,7 @@ def recorded(comparison: Comparison) -> tuple[list[Row], list[Claim]]:
     low_flows = [row | {"paper": None} for row in comparison.rows if row["metric"] in LOW_FLOW_METRICS]
     snow = snow_rows(comparison.tables["snow"]) if "snow" in comparison.tables else []
     scored = {model.name for item in comparison.groups for model in item.scores}
-    subjects = dict.fromkeys([*comparison.subjects, *(name for name in PAPERS if name in scored)])
+    subjects = dict.fromkeys([*comparison.subjects, *(name for name in SUBJECTS if name in scored)])
     tested = subjects if len(comparison.tests) else {}
     claims = [one for subject in tested for one in claims_of(comparison.tests, subject)]
     return scores + low_flows + seasons + snow, claims + [
@@ -141,15 +140,27 @@ def updated(content: Mapping[str, Any], rows: Sequence[Row], claims: Sequence[Cl
     A row that holds the paper's number alone never replaces a measured one. Old comparisons stay where the
     models they name were not compared again and have the scores that they had.
     """
-    measured = {about(row): row["value"] for row in content["rows"] if row["value"] is not None}
-    new = [row for row in rows if row["value"] is not None or about(row) not in measured]
+    measured = {about(row): row for row in content["rows"] if row["value"] is not None}
+    wanted = [row for row in rows if row["value"] is not None or about(row) not in measured]
+    new = [look_of(measured.get(about(row), {}), row) | row for row in wanted]
     replaced = {about(row) for row in new}
-    changed = {row["model"] for row in new if not same(measured.get(about(row), row["value"]), row["value"])}
+    before = {key: row["value"] for key, row in measured.items()}
+    changed = {row["model"] for row in new if not same(before.get(about(row), row["value"]), row["value"])}
     return {
         **content,
+        "made": made_now(content["made"]["wall_seconds"]),
         "rows": [row for row in content["rows"] if about(row) not in replaced] + new,
         "claims": [*still_true(content["claims"], claims, changed), *claims],
     }
+
+
+def look_of(old: Row, new: Row) -> dict[str, Any]:
+    """Which look at the test years gave a score: the same score made again is of the same look.
+
+    >>> [look_of({"value": 0.5, "scoring": 2}, {"value": value}) for value in (0.5, 0.6)]
+    [{'scoring': 2}, {}]
+    """
+    return {"scoring": old["scoring"]} if "scoring" in old and same(old["value"], new["value"]) else {}
 
 
 def same(old: float | None, new: float | None) -> bool:
