@@ -1,9 +1,9 @@
 """Training of arithmetic networks by the kernel library, for the networks that it knows.
 
-It knows networks of a linear first layer and a small output layer. The first layer is an MC-LSTM whose gates
-see only the marker, an MC-FC, or a NAU or NAC, recurrent or not; the output layer is a linear layer, a
-multiplicative MC-FC, a NAU, NAC, NMU or NAC•. It also knows two NALU without recurrence. torch trains all
-other networks, and all networks where the library is missing.
+It knows networks of a first layer and a small output layer. The first layer is an MC-LSTM with a static R
+whose gates see the marker and perhaps the cells, an MC-FC, or a NAU or NAC, recurrent or not; the output layer
+is a linear layer, a multiplicative MC-FC, a NAU, NAC, NMU or NAC•. It also knows two NALU without recurrence.
+torch trains all other networks, and all networks where the library is missing.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from mclstm.nn.mcfc import MCFC, MultiplicativeMCFC
 from mclstm_paper.arithmetic.task import Task
 from mclstm_paper.baselines import Linear
 from mclstm_paper.baselines.arithmetic_units import ArithmeticUnit, RecurrentUnit
-from mclstm_paper.kernels.learning import LAYERS, Trained, learn, learns
+from mclstm_paper.kernels.learning import GATED_CELLS, LAYERS, Trained, learn, learns
 from mclstm_paper.seeds.member_ensemble import Ensemble
 from mclstm_paper.seeds.networks import MassConserving, Recurrent
 from mclstm_paper.seeds.recipes import OutputPenalty, Recipe, SparsityPenalty, no_penalty
@@ -76,10 +76,9 @@ def follows(recipe: Recipe, layer: str, head: str) -> bool:
 
 
 def ready(parameters: list[Tensor | None]) -> bool:
-    """Whether the library can change these: all are learned, float32, on the CPU and contiguous."""
+    """Whether the library can read these, and change those that are learned."""
     return all(
-        p is None
-        or (p.requires_grad and p.dtype == torch.float32 and p.device.type == "cpu" and p.is_contiguous())
+        p is None or (p.dtype == torch.float32 and p.device.type == "cpu" and p.is_contiguous())
         for p in parameters
     )
 
@@ -93,16 +92,7 @@ def unit_range(task: Task) -> bool:
 def first_layer(network: nn.Module) -> Part | None:
     """The first layer of a network, None if the library does not know it."""
     if isinstance(network, MassConserving):
-        gates = network.layer.gates
-        form = gates.form
-        linear = (form.gates_see, form.redistribution, form.outlet) == (("aux",), "static", "gate")
-        usual = form.input_norm == form.redistribution_norm == "softmax" and network.layer.conserving
-        empty = gates.mask is None and gates.initial_state == "zero"
-        fixed = not gates.W_i.requires_grad and not gates.W_i.any()
-        if not (linear and usual and empty and fixed and gates.aux_size == 1):
-            return None
-        parameters = [gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
-        return "mass", gates.hidden_size, parameters
+        return mass_layer(network)
     if isinstance(network, Recurrent):
         cell = network.layer
         if network.marker or not isinstance(cell, RecurrentUnit) or cell.unit.kind not in ("nau", "nac"):
@@ -114,6 +104,24 @@ def first_layer(network: nn.Module) -> Part | None:
     if isinstance(layer, ArithmeticUnit) and layer.kind in LAYERS:
         return layer.kind, layer.output_size, list(layer.parameters())
     return None
+
+
+def mass_layer(network: MassConserving) -> Part | None:
+    """An MC-LSTM; it is linear where the input gate is fixed and the outlets see the marker alone."""
+    gates = network.layer.gates
+    form, cells = gates.form, gates.hidden_size
+    plain = (form.redistribution, form.outlet, form.state_norm) == ("static", "gate", "sample")
+    usual = form.input_norm == form.redistribution_norm == "softmax" and network.layer.conserving
+    empty = gates.mask is None and gates.initial_state == "zero"
+    if not (plain and usual and empty and gates.aux_size == 1):
+        return None
+    fixed = not gates.W_i.requires_grad and not gates.W_i.any()
+    if fixed and form.gates_see == ("aux",):
+        return "mass", cells, [gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
+    if form.gates_see not in (("aux",), ("aux", "state")) or cells not in GATED_CELLS:
+        return None
+    parameters = [gates.W_i, gates.b_i, gates.W_o, gates.b_o, gates.B_r, network.first]
+    return "gated-mass", cells, parameters
 
 
 def output_layer(network: nn.Module) -> Part | None:

@@ -1,39 +1,38 @@
 // Training of small arithmetic networks, many updates per call. The numbers of a batch never leave the cache.
 //
-// Every network here is a linear map A of all inputs, computed from its parameters, and a small output layer:
+// Every network here is a first layer z(x), of learn_linear.h or learn_gated.h, and a small output layer:
 //
-//     z = A x + c,    ŷ = head(z),    loss = mean (ŷ - y)²
-//
-// For NALU a third of the rows of A multiplies log x instead of x.
+//     ŷ = head(z),    loss = mean (ŷ - y)²
 //
 // The rows of x are (input, step), its columns the samples of a batch; y is an operation between two sums of rows. Members are
-// trained one after the other, each for all updates of a call. seeds/ensemble.py does the same in torch, several times slower.
+// trained one after the other, each for all updates of a call. seeds/member_ensemble.py does the same in torch, several times slower.
 
 #pragma once
 
-#include <numeric>
-
+#include "learn_gated.h"
 #include "learn_head.h"
-#include "learn_maps.h"
+#include "learn_linear.h"
 #include "philox.h"
-#include "product.h"
 
 namespace {
 
 // One member in training.
+template <class Layer>
 class Learner {
-    typedef Lanes<float>::Vec Vec;
-    static constexpr Index V = Lanes<float>::V;
-
    public:
     explicit Learner(const Learn &learn)
-        : p(learn), N(learn.inputs * learn.steps), B(learn.batch), K(rows_of(learn)), plain(learn.layer == NALU_LAYER ? K / 3 * 2 : K), own(), maps(learn, own),
-          output(learn, own, LAYER_PARAMETERS[learn.layer]), x(N * B), logs(plain < K ? N * B : 0), z(K * B), none(K * B), y(size_t(B)), sums(size_t(2 * B)), weights(size_t(K * N)) {
-        for (Index which = 0; which < 8; ++which) own.gradient[which].resize(size_t(p.parameters[which].size));
+        : p(learn), N(learn.inputs * learn.steps), B(learn.batch), own(), layer(learn, own), output(learn, own, LAYER_PARAMETERS[learn.layer]), x(N * B),
+          z(rows_of(learn) * B), y(size_t(B)), sums(size_t(2 * B)) {
+        for (Index which = 0; which < MOST_PARAMETERS; ++which) own.gradient[which].resize(size_t(p.parameters[which].size));
     }
 
+    void train_all() {
+        for (Index member = 0; member < p.members; ++member) train(member);
+    }
+
+   private:
     void train(Index member) {
-        for (Index which = 0; which < 8; ++which)
+        for (Index which = 0; which < MOST_PARAMETERS; ++which)
             own.value[which] = p.parameters[which].value ? p.parameters[which].value + member * p.parameters[which].size : nullptr;
         for (Index update = 0; update < p.updates && p.failed[member] < 0; ++update) {
             draw(member, p.first + update);
@@ -44,23 +43,20 @@ class Learner {
         }
     }
 
-   private:
     const Learn &p;
-    const Index N, B, K, plain;  // rows of x, samples, rows of z, rows of z that come from x and not from log x
+    const Index N, B;  // rows of x, samples
     Own own;
-    Maps maps;
+    Layer layer;
     Output output;
-    Buffer<float> x, logs, z, none;
+    Buffer<float> x, z;
     std::vector<float> y;
     Matrix sums;
-    std::vector<float> weights;
 
     // The numbers of an update, (n, T, B), from the stream "train" of seeds/streams.py, and their targets, summed in float64.
     void draw(Index member, Index update) {
         uniform_item(p.seeds[member], uint64_t(update), 0, N * B, x);
         const float low = float(p.low);
         for (Index k = 0; k < N * B; ++k) x[k] += low;
-        for (Index k = 0; k < N * B && plain < K; k += V) *logs.at(k) = log_of<float>(size_of<float>(*x.at(k)) + 1e-7f);
         std::fill(sums.begin(), sums.end(), 0.0);
         for (Index s = 0; s < 2; ++s) {
             const Index from = p.offsets[member] + s * (p.subset - p.overlap);
@@ -77,32 +73,9 @@ class Learner {
     // Whether all gradients are finite.
     bool gradients(double pull) {
         for (Matrix &gradient : own.gradient) std::fill(gradient.begin(), gradient.end(), 0.0);
-        maps.forward();
-        for (Index k = 0; k < K * N; ++k) weights[k] = float(maps.A[k]);
-        const Index wide = B / V;
-        for (Index k = 0; k < K; ++k) std::fill_n(none + k * B, B, float(maps.c[k]));
-        for (Index w = 0; w + 4 <= wide; w += 4) {
-            product<float, 4, 0>(plain, 1, N, {weights.data(), N, 0, 1}, x.at(0) + w, wide, none.at(0) + w, z.at(0) + w, wide);
-            if (plain < K)
-                product<float, 4, 0>(K - plain, 1, N, {weights.data() + plain * N, N, 0, 1}, logs.at(0) + w, wide, none.at(plain * B) + w, z.at(plain * B) + w, wide);
-        }
+        layer.forward(x, z);
         const double loss = output.learn(z, y.data());
-        for (Index k = 0; k < K; ++k) {
-            maps.dc[k] = std::accumulate(output.dz + k * B, output.dz + (k + 1) * B, 0.0);
-            Buffer<float> &met = k < plain ? x : logs;
-            for (Index row = 0; row < N; row += 2) {
-                const Vec *d = output.dz.at(k * B), *one = met.at(row * B), *two = met.at(std::min(row + 1, N - 1) * B);
-                Vec first[2] = {}, second[2] = {};
-                for (Index w = 0; w + 2 <= wide; w += 2)
-                    for (int half = 0; half < 2; ++half) {
-                        first[half] += d[w + half] * one[w + half];
-                        second[half] += d[w + half] * two[w + half];
-                    }
-                maps.dA[k * N + row] = total_of<float>(first[0] + first[1]);
-                if (row + 1 < N) maps.dA[k * N + row + 1] = total_of<float>(second[0] + second[1]);
-            }
-        }
-        maps.backward();
+        layer.backward(x, output.dz);
         if (pull > 0) pull_weights(pull);
         bool finite = std::isfinite(loss);
         for (const Matrix &gradient : own.gradient)
@@ -137,7 +110,7 @@ class Learner {
     // One step of Adam, then the clamp of NAU and NMU.
     void step(Index member, Index number, double rate) {
         const Adam adam(number, rate, p.epsilon);
-        for (Index which = 0; which < 8; ++which) {
+        for (Index which = 0; which < MOST_PARAMETERS; ++which) {
             const Parameter &of = p.parameters[which];
             if (!of.mean) continue;
             float *value = of.value + member * of.size, *mean = of.mean + member * of.size, *square = of.square + member * of.size;

@@ -7,6 +7,8 @@
 
 #include "recurrence_call.h"
 
+constexpr int MOST_PARAMETERS = 9;
+
 extern "C" {
 struct Parameter {  // of all members; a parameter that is not trained has no moments
     float *value, *mean, *square;
@@ -22,7 +24,7 @@ struct Learn {
     const int64_t *offsets;                          // (E), the first element of the first subset
     const double *rates, *pulls;                     // (updates), learning rate and factor of the pull to whole numbers
     double low, epsilon, l2;                         // numbers are U[low, low + 1); Adam's ε; factor of half the mean square of a linear head's weights
-    Parameter parameters[8];                         // those of the layer, then those of the head
+    Parameter parameters[MOST_PARAMETERS];           // those of the layer, then those of the head
     int64_t *failed;                                 // (E), the update at which a member failed, -1 for none
 };
 }
@@ -79,13 +81,13 @@ class Adam {
 
 // The parameters of one member and their gradients.
 struct Own {
-    const float *value[8];
-    Matrix gradient[8];
+    const float *value[MOST_PARAMETERS];
+    Matrix gradient[MOST_PARAMETERS];
 };
 
-enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, RECURRENT_NAC_LAYER, NALU_LAYER };
+enum Layer { MASS_LAYER, MCFC_LAYER, NAU_LAYER, NAC_LAYER, RECURRENT_NAU_LAYER, RECURRENT_NAC_LAYER, NALU_LAYER, GATED_MASS_LAYER };
 enum Head { LINEAR_HEAD, PRODUCT_HEAD, NAU_HEAD, NAC_HEAD, NMU_HEAD, NAC_MUL_HEAD, NALU_HEAD };
-constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3, 3};
+constexpr Index LAYER_PARAMETERS[] = {5, 2, 1, 2, 2, 3, 3, 6};
 
 // Rows of z: an output of NALU has three, W x, G x and W log x.
 inline Index rows_of(const Learn &learn) { return learn.outputs * (learn.layer == NALU_LAYER ? 3 : 1); }

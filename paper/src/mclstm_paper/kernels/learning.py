@@ -9,12 +9,23 @@ from torch import Tensor
 
 from mclstm_paper.kernels.library import library
 
-__all__ = ["HEADS", "LAYERS", "OPERATIONS", "Parameter", "Trained", "address", "learn", "learns"]
+__all__ = [
+    "GATED_CELLS",
+    "HEADS",
+    "LAYERS",
+    "OPERATIONS",
+    "Parameter",
+    "Trained",
+    "address",
+    "learn",
+    "learns",
+]
 
-LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac", "nalu")
+LAYERS = ("mass", "mcfc", "nau", "nac", "recurrent-nau", "recurrent-nac", "nalu", "gated-mass")
+GATED_CELLS = (2, 3)  # of a gated-mass layer
 HEADS = ("linear", "product", "nau", "nac", "nmu", "nac-mul", "nalu")
 OPERATIONS = ("addition", "subtraction", "multiplication")
-MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 8, 16, 64
+MOST_PARAMETERS, MOST_OUTPUTS, WHOLE_VECTORS = 9, 16, 64
 SIZES = ("members", "inputs", "steps", "batch", "outputs", "layer", "head", "operation", "subset", "overlap")
 
 

@@ -18,8 +18,9 @@ int mclstm_learn_bytes() { return int(sizeof(Learn)); }
 int mclstm_learn(const Learn *learn) {
     FlushDenormals flush;
     try {
-        Learner learner(*learn);
-        for (int64_t member = 0; member < learn->members; ++member) learner.train(member);
+        if (learn->layer != GATED_MASS_LAYER) Learner<LinearLayer>(*learn).train_all();
+        else if (learn->outputs == 2) Learner<GatedMass<2>>(*learn).train_all();
+        else Learner<GatedMass<3>>(*learn).train_all();
         return 0;
     } catch (const std::bad_alloc &) {
         return 1;

@@ -68,9 +68,9 @@ class Ensemble:
         return self._failures and bool((self.failed >= 0).all())
 
     def moments(self, parameter: Tensor | None) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """A parameter and Adam's two moments of it, which exist after the first update."""
-        if parameter is None:
-            return None, None, None
+        """A parameter and Adam's two moments of it, which exist after the first update if it is learned."""
+        if parameter is None or not parameter.requires_grad:
+            return parameter, None, None
         moments = self.optimiser.state[parameter]
         return parameter.detach(), moments["exp_avg"], moments["exp_avg_sq"]
 
