@@ -1,9 +1,9 @@
 """Training of arithmetic networks by the kernel library, for the networks that it knows.
 
 It knows networks of a first layer and a small output layer. The first layer is an MC-LSTM with a static R
-whose gates see the marker and perhaps the cells, an MC-FC, or a NAU or NAC, recurrent or not; the output layer
-is a linear layer, a multiplicative MC-FC, a NAU, NAC, NMU or NAC•. It also knows two NALU without recurrence.
-torch trains all other networks, and all networks where the library is missing.
+whose gates see the marker and perhaps the cells, an MC-FC, or a NAU or NAC, recurrent or not. The output
+layer is a linear layer, a multiplicative MC-FC, a NAU, NAC, NMU or NAC•. It also knows two NALU without
+recurrence. torch trains all other networks, and all networks where the library is missing.
 """
 
 from collections.abc import Callable
