@@ -18,7 +18,7 @@ from mclstm_paper.baselines.regularisers import sparsity_penalty
 from mclstm_paper.options import Options, Plan
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.recurrent_arithmetic import experiment as recurrent_arithmetic
-from mclstm_paper.recurrent_arithmetic.models import FLIPPED, recurrent_recipe
+from mclstm_paper.recurrent_arithmetic.models import FLIPPED, FLIPS, recurrent_recipe
 from mclstm_paper.recurrent_arithmetic.task import RecurrentArithmetic
 from mclstm_paper.seeds.networks import MassConserving, sources
 from mclstm_paper.static_arithmetic import experiment as static_arithmetic
@@ -179,11 +179,14 @@ def features(network: nn.Module) -> tuple[bool, ...]:
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-def test_a_flipped_switch_is_the_only_difference(protocol: Protocol) -> None:
+def test_flipped_switches_are_the_only_difference(protocol: Protocol) -> None:
     usual, *flipped = (
         features(recurrent_recipe(model, "subtraction", protocol).build(sources([0, 1])))
         for model in ("mclstm", *FLIPPED)
     )
     assert usual == ((True,) * 4 if protocol == "stated" else (False,) * 4)
-    for at, changed in enumerate(flipped):
-        assert [a != b for a, b in zip(usual, changed, strict=True)] == [other == at for other in range(4)]
+    for (name, switches), changed in zip(FLIPPED.items(), flipped, strict=True):
+        differs = {flip for flip, a, b in zip(FLIPS, usual, changed, strict=True) if a != b}
+        assert {FLIPS[flip] for flip in differs} == set(switches)
+        assert all(flip in name for flip in differs)
+    assert len(set(flipped)) == 10

@@ -1,5 +1,6 @@
 """The two protocols of every experiment, and the switches that are all their differences."""
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from mclstm.nn.arguments import one_of
@@ -25,14 +26,14 @@ class Switch(NamedTuple):
         return one_of("protocol", protocol, PROTOCOLS) == "published"
 
 
-def is_on(switch: Switch, protocol: Protocol, flipped: Switch | None) -> bool:
-    """Whether a switch is on under a protocol from which one switch, `flipped`, differs.
+def is_on(switch: Switch, protocol: Protocol, flipped: Collection[Switch]) -> bool:
+    """Whether a switch is on under a protocol from which the `flipped` ones differ.
 
     >>> gates, start = Switch("gates", ""), Switch("start", "")
-    >>> is_on(gates, "published", flipped=start), is_on(gates, "published", flipped=gates)
+    >>> is_on(gates, "published", flipped=[start]), is_on(gates, "published", flipped=[gates])
     (True, False)
     """
-    return switch.on(protocol) != (switch is flipped)
+    return switch.on(protocol) != (switch in flipped)
 
 
 def other_protocol(protocol: Protocol) -> Protocol:

@@ -33,9 +33,10 @@ ADDS = ("addition", "static-arithmetic", "recurrent-arithmetic", "mnist-sum")
 CAMELS = ("camels", "basins")
 # Thirty basins, or five: they are named by the experiments themselves.
 FEW = ("camels",)
-FLIPS = (
-    "mclstm-other-sight", "mclstm-other-identity", "mclstm-other-input-gate", "mclstm-other-start",
-)  # fmt: skip
+# One switch from each protocol, and two from the text: all sixteen ways to combine the four.
+ONE = ("sight", "identity", "input-gate", "start")
+TWO = ("sight-identity", "sight-input-gate", "sight-start", "identity-input-gate", "identity-start",
+       "input-gate-start")  # fmt: skip
 
 
 def members(model: str, count: int, hours: float) -> LongRun:
@@ -44,10 +45,10 @@ def members(model: str, count: int, hours: float) -> LongRun:
     return LongRun(model, "hydrology", chosen, hours, CAMELS, weights=True)
 
 
-def flips(protocol: str, hours: float) -> LongRun:
-    """Subtraction with each switch between the protocols turned alone."""
-    study = {"models": FLIPS, "settings": ("subtraction",), "seeds": 20, "updates": 500_000}
-    name = f"one switch from {protocol}"
+def flips(name: str, protocol: str, switches: tuple[str, ...], hours: float) -> LongRun:
+    """Subtraction with some of the switches between the protocols turned."""
+    models = tuple(f"mclstm-other-{turned}" for turned in switches)
+    study = {"models": models, "settings": ("subtraction",), "seeds": 20, "updates": 500_000}
     return LongRun(name, "recurrent-arithmetic", study | {"protocol": protocol}, hours)
 
 
@@ -60,8 +61,9 @@ LONG_RUNS = (
     LongRun("fine-tuning", "hydrology-fine-tuning", {}, 0.2, CAMELS),
     LongRun("process models", "hydrology-process", {}, 0.9, CAMELS),
     LongRun("guided cell", "hydrology-guided", {}, 0.1, ("camels", "snow")),
-    flips("stated", 1.1),
-    flips("published", 1.1),
+    flips("one switch from stated", "stated", ONE, 0.3),
+    flips("one switch from published", "published", ONE, 0.2),
+    flips("two switches from stated", "stated", TWO, 0.4),
     members("lstm-steered", 10, 1.0),
     members("hybrid-temperature", 5, 0.4),
     LongRun("time to a skill", "hydrology-time", {}, 2.2, CAMELS),
@@ -77,7 +79,9 @@ LONG_RUNS = (
     LongRun("subtraction by NAC", "static-arithmetic",
             {"models": ("nac",), "settings": ("subtraction",), "seeds": 20, "updates": 5_000_000}, 0.6),
     LongRun("stated recurrent arithmetic", "recurrent-arithmetic",
-            {"models": ("mclstm",), "seeds": 20, "updates": 2_000_000}, 3.4),
+            {"models": ("mclstm", "nau", "nmu"), "seeds": 20, "updates": 2_000_000}, 1.2),
+    LongRun("published products by NMU", "recurrent-arithmetic",
+            {"protocol": "published", "models": ("nmu",), "seeds": 20, "updates": 2_000_000}, 0.1),
     LongRun("one sum of digits", "mnist-sum",
             {"models": ("mclstm",), "seeds": 1, "first_seed": 15, "epochs": 1_000}, 4.0, ("mnist",),
             results="long"),

@@ -1,6 +1,7 @@
 """The models of recurrent arithmetic, by operation, with the settings of the published scripts."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Literal
 
 import torch
@@ -38,7 +39,7 @@ from mclstm_paper.seeds.networks import (
 from mclstm_paper.seeds.recipes import OutputPenalty, Recipe
 from mclstm_paper.seeds.switches import GATES_SEE_AUX_ONLY, WEAK_IDENTITY
 
-__all__ = ["FLIPPED", "RECURRENT", "RECURRENT_VARIANTS", "recurrent_recipe"]
+__all__ = ["FLIPPED", "FLIPS", "RECURRENT", "RECURRENT_VARIANTS", "recurrent_recipe"]
 
 LSTM_RATE, LSTM_PENALTY = 0.01, 0.01
 MASS_RATES = {"addition": 0.01, "subtraction": 0.01, "multiplication": 0.05}
@@ -50,12 +51,18 @@ RECURRENT: dict[str, tuple[str, ...]] = {
     "lstm": SUMS + PRODUCTS,
     **UNIT_MODELS,
 }
-# Each differs from `mclstm` in one switch: which of them costs the success? The protocols have the same head.
-FLIPPED: dict[str, Switch] = {
-    "mclstm-other-sight": GATES_SEE_AUX_ONLY,
-    "mclstm-other-identity": WEAK_IDENTITY,
-    "mclstm-other-input-gate": STATIC_INPUT_GATE,
-    "mclstm-other-start": LEARNED_INITIAL_STATE,
+# The protocols have the same head and differ in these: what costs the success?
+FLIPS: dict[str, Switch] = {
+    "sight": GATES_SEE_AUX_ONLY,
+    "identity": WEAK_IDENTITY,
+    "input-gate": STATIC_INPUT_GATE,
+    "start": LEARNED_INITIAL_STATE,
+}
+# Each differs from `mclstm` in one or two of them. Three from one protocol are one from the other.
+FLIPPED: dict[str, tuple[Switch, ...]] = {
+    f"mclstm-other-{'-'.join(names)}": tuple(FLIPS[name] for name in names)
+    for count in (1, 2)
+    for names in combinations(FLIPS, count)
 }
 # Not in the paper's table: R computed at every step; subtraction without a trash cell; our own settings.
 RECURRENT_VARIANTS: dict[str, tuple[str, ...]] = {
@@ -93,7 +100,7 @@ def recurrent_recipe(model: str, operation: str, protocol: Protocol, inputs: int
 
 def mass(model: str, operation: str, protocol: Protocol, inputs: int) -> Callable[[Sources], nn.Module]:
     cells = 2 if model == "mclstm-two-cells" else CELLS[operation]
-    flipped = FLIPPED.get(model)
+    flipped = FLIPPED.get(model, ())
     learned = is_on(LEARNED_INITIAL_STATE, protocol, flipped)
     form: Literal["dynamic", "static"] = "dynamic" if model == "mclstm-dynamic" else "static"
 

@@ -1,6 +1,7 @@
 """Networks of the synthetic tasks for E members: a layer, an output layer, and the end marker they see."""
 
 import math
+from collections.abc import Collection
 from typing import Literal
 
 import torch
@@ -109,9 +110,9 @@ def mass_layer(
     protocol: Protocol,
     redistribution: Literal["static", "dynamic"] = "static",
     signed: bool = False,
-    flipped: Switch | None = None,
+    flipped: Collection[Switch] = (),
 ) -> MCLSTM:
-    """An MC-LSTM with one auxiliary input, started as the protocol says, but for a switch that is flipped.
+    """An MC-LSTM with one auxiliary input, started as the protocol says but for flipped switches.
 
     >>> mass_layer(1, 10, sources([0]), "stated")(torch.rand(5, 2, 1), torch.rand(5, 2, 1))[1].shape
     torch.Size([1, 2, 10])
