@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from mclstm_paper.findings.evidence import (
+    HOLDS,
+    Bound,
     by_tests,
     first_of,
     number,
@@ -37,7 +39,11 @@ def test_a_claim_holds_where_all_its_tests_do(tmp_path: Path) -> None:
     found = [by_tests("{protocol}.json", pattern)(results(tmp_path, both, rows), "stated")
              for pattern in ("mclstm beats lstm", "mclstm beats", "lstm beats")]  # fmt: skip
     assert found[0] == ("holds", "p = 0.01", "Wilcoxon", 20)
-    assert found[1] == ("does not hold", "1 of 2; p = 0.2 where it fails", "Wilcoxon", 20)
+    text = "1 of 2; p = 0.2 where it fails; the opposite is not significant either"
+    assert found[1] == ("not settled", text, "Wilcoxon", 20)
+    both[1]["p"] = 0.98
+    refuted = by_tests("{protocol}.json", "mclstm beats")(results(tmp_path, both, rows), "stated")
+    assert refuted == ("does not hold", "1 of 2; p = 0.98 where it fails", "Wilcoxon", 20)
     assert found[2] is None
     assert by_tests("{protocol}.json", "mclstm")(tmp_path, "published") is None
 
@@ -55,10 +61,10 @@ def test_a_failure_after_fewer_updates_settles_nothing(tmp_path: Path) -> None:
 
 
 def test_a_failure_after_fewer_repetitions_settles_nothing(tmp_path: Path) -> None:
-    failed = [claim("mclstm beats it", "Wilcoxon", 0.06, False)]
+    failed = [claim("mclstm beats it", "Wilcoxon", 0.96, False)]
     rows = [row("addition", "mclstm", "nse", [0.5] * 3)]
     evidence = by_tests("{protocol}.json", "mclstm", repetitions=9)
-    text = "p = 0.06; 3 of 9 repetitions are trained"
+    text = "p = 0.96; 3 of 9 repetitions are trained"
     assert evidence(results(tmp_path, failed, rows), "stated") == ("not settled", text, "Wilcoxon", 3)
     rows[0]["n"] = 9
     assert evidence(results(tmp_path, failed, rows), "stated").verdict == "does not hold"
@@ -73,15 +79,18 @@ def test_what_holds_at_a_few_basins_alone_settles_nothing(tmp_path: Path) -> Non
     text = f"p = 0.06; at these basins p <= 1e-07, too few to speak of others; {more}"
     assert evidence(results(tmp_path, [wide, here], rows), "stated") == ("not settled", text, "5 basins", 9)
     here["holds"] = False
-    assert evidence(results(tmp_path, [wide, here], rows), "stated").verdict == "does not hold"
+    found = evidence(results(tmp_path, [wide, here], rows), "stated")
+    assert found.text == f"p = 0.06; the opposite is not significant either; {more}"
 
 
 def test_what_is_unlike_is_said(tmp_path: Path) -> None:
-    unlike = [
-        claim("mclstm solves more than nau, which was trained for 5 updates instead of 9", "t", 0.01, True)
-    ]
-    found = by_tests("{protocol}.json", "mclstm")(results(tmp_path, unlike), "stated")
-    assert found.text == "p = 0.01; which was trained for 5 updates instead of 9"
+    for rivals, ours, verdict, more in (
+        (9, 5, "holds", ""), (5, 9, "not settled", "the rival had less training; ")
+    ):  # fmt: skip
+        unlike = f"which was trained for {rivals} updates instead of {ours}"
+        claims = [claim(f"mclstm solves more than nau, {unlike}", "t", 0.01, True)]
+        found = by_tests("{protocol}.json", "mclstm")(results(tmp_path, claims), "stated")
+        assert (found.verdict, found.text) == (verdict, f"p = 0.01; {more}{unlike}")
 
 
 def test_a_number_beside_a_bound(tmp_path: Path) -> None:
@@ -91,12 +100,25 @@ def test_a_number_beside_a_bound(tmp_path: Path) -> None:
         row("a", "one", "nse", [0.9]),
     ]
     folder = results(tmp_path, rows=rows)
-    assert number("{protocol}.json", ("mclstm", "a", "nse"), least=0.74)(folder, "stated").verdict == "holds"
-    assert (
-        number("{protocol}.json", ("mclstm", "a", "nse"), most=0.74)(folder, "stated").verdict
-        == "does not hold"
-    )
-    assert number("{protocol}.json", ("gru", "a", "nse"), least=0)(folder, "stated") is None
+    for bound, verdict in (
+        (Bound("at least", 0.74), "holds"), (Bound("at most", 0.74), "does not hold"),
+        (Bound("nearer to 0 than", 0.8), "holds"),
+    ):  # fmt: skip
+        assert number("{protocol}.json", ("mclstm", "a", "nse"), bound)(folder, "stated").verdict == verdict
+    assert number("{protocol}.json", ("gru", "a", "nse"), Bound("at least", 0))(folder, "stated") is None
+
+
+def test_a_number_of_less_training_settles_nothing_and_counts_can_be_shares(tmp_path: Path) -> None:
+    rows = [row("a", "lstm", "success", [0.0] * 5) | {"trained": 200}, row("a", "nalu", "nan", [0.0] * 5)]
+    rows[1]["value"] = 4
+    folder = results(tmp_path, rows=rows)
+    cell, none = ("lstm", "a", "success"), Bound("at most", 0)
+    early = number("{protocol}.json", cell, none, updates=2000)(folder, "stated")
+    assert early == ("not settled", "0, asked: at most 0; trained for 200 of the paper's 2,000 updates",
+                     "no test: the numbers side by side", 5)  # fmt: skip
+    assert number("{protocol}.json", cell, none, updates=200)(folder, "stated").verdict == "holds"
+    share = number("{protocol}.json", ("nalu", "a", "nan"), Bound("at least", 0.9), share=True)
+    assert share(folder, "stated")[:2] == ("does not hold", "0.8, asked: at least 0.9")
 
 
 def test_an_order_needs_every_seed(tmp_path: Path) -> None:
@@ -114,7 +136,8 @@ def test_an_order_needs_every_seed(tmp_path: Path) -> None:
         "not settled",
         "0.75 against 0.6, 0.72; the seeds of both overlap",
     )
-    assert found("mclstm", "near", no_gain=True)[0] == found("near", "mclstm", no_gain=True)[0] == "holds"
+    assert found("mclstm", "near", no_gain=True)[0] == "holds"
+    assert found("near", "mclstm", no_gain=True)[0] == "not settled"  # it may well gain something
     assert found("low", "mclstm", no_gain=True)[0] == "does not hold"
     assert found("mclstm", "one")[0] == "not settled"
     assert order("stated.json", "a", "nse", "mclstm", "low")(folder, "published") is None
@@ -126,12 +149,15 @@ def test_an_order_needs_every_seed(tmp_path: Path) -> None:
 def test_what_stands_for_another_model_cannot_refute_a_claim(tmp_path: Path) -> None:
     rows = [row("a", "small", "nse", [0.7, 0.8])]
     folder = results(tmp_path, rows=rows)
-    above, below = (number("{protocol}.json", ("small", "a", "nse"), least=least) for least in (0.9, 0.5))
+    bounds = (Bound("at least", 0.9), Bound("at least", 0.5))
+    above, below = (number("{protocol}.json", ("small", "a", "nse"), bound) for bound in bounds)
     found = standing_in(above, "half the size")(folder, "stated")
     assert found is not None
     assert (found.verdict, found.text) == ("not settled", "0.75, asked: at least 0.9; half the size")
     assert standing_in(below, "half the size")(folder, "stated") == below(folder, "stated")
     assert standing_in(below, "half the size")(tmp_path / "nothing", "stated") is None
+    worse = standing_in(below, "half the size", weakens=HOLDS)(folder, "stated")  # of a claim that it is bad
+    assert worse == ("not settled", "0.75, asked: at least 0.5; half the size", *below(folder, "stated")[2:])
 
 
 def test_a_bound_that_is_passed_is_no_bound(tmp_path: Path) -> None:
@@ -147,8 +173,7 @@ def test_every_claim_of_the_paper_has_evidence_that_reads_the_results() -> None:
     assert len(CLAIMS) >= 40
     assert len({one.text for one in CLAIMS}) == len(CLAIMS)
     silent = [one.text for one in CLAIMS if not any(one.evidence(ROOT / "results", p) for p in PROTOCOLS)]
-    # Recorded so far: all but the LSTM of the pendulum and the Hamiltonian network.
-    assert all(text.startswith(("Pendulum", "Recurrent addition: LSTM")) for text in silent), silent
+    assert set(silent) <= {"R has to depend on time.", "The gates have to see the precipitation."}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda one: one.text[:40])
@@ -166,14 +191,14 @@ def test_the_page_counts_verdicts(tmp_path: Path) -> None:
 
 def test_failures_and_single_seeds_settle_nothing(tmp_path: Path) -> None:
     worse = [claim("mclstm-minus scores lower than mclstm", "Wilcoxon", 0.03, True)]
-    rows = [row("5 basins", "mclstm-minus", "nse", [0.1] * 9) | {"failed": 45, "runs": 45}]
-    found = by_tests("{protocol}.json", "mclstm-minus")(results(tmp_path, worse, rows), "stated")
-    assert found.verdict == "not settled"
-    assert "all trainings failed" in found.text
-    rows[0]["failed"] = 44
-    assert (
-        by_tests("{protocol}.json", "mclstm-minus")(results(tmp_path, worse, rows), "stated").verdict
-        == "holds"
-    )
+    rows = [row("5 basins", "mclstm-minus", "nse", [0.1] * 9) | {"runs": 45}]
+    for failed, verdict in ((45, "not settled"), (23, "not settled"), (22, "holds")):
+        rows[0]["failed"] = failed
+        found = by_tests("{protocol}.json", "mclstm-minus")(results(tmp_path, worse, rows), "stated")
+        assert (found.verdict, found.text) == (
+            verdict,
+            f"p = 0.03; {failed} of 45 trainings failed and count as worst",
+        )
     alone = results(tmp_path, rows=[row("a", "one", "nse", [0.9])])
-    assert number("{protocol}.json", ("one", "a", "nse"), least=0.5)(alone, "stated").verdict == "not settled"
+    one = number("{protocol}.json", ("one", "a", "nse"), Bound("at least", 0.5))
+    assert one(alone, "stated").verdict == "not settled"

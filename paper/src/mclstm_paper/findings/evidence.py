@@ -1,11 +1,20 @@
 """From result files to a verdict on one claim of the paper: by tests, a number, an order, or a proof."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from mclstm_paper.findings.doubts import (
+    failed_trainings,
+    missing_work,
+    p_values,
+    repeated,
+    too_few,
+    unlike,
+    weak_rivals,
+)
 from mclstm_paper.protocols import Protocol
 from mclstm_paper.results import Row, read_results
 
@@ -13,8 +22,10 @@ __all__ = [
     "HOLDS",
     "NOT",
     "OPEN",
+    "Bound",
     "Evidence",
     "Measured",
+    "Verdict",
     "by_tests",
     "first_of",
     "number",
@@ -29,10 +40,23 @@ HOLDS: Verdict = "holds"
 NOT: Verdict = "does not hold"
 OPEN: Verdict = "not settled"
 NO_TEST = "no test: the numbers side by side"
-# Where a claim of a result file says that its two sides were not made alike.
-UNLIKE = re.compile(r", (which was trained|though|on a test set that).*")
-# The end of a claim about the same trainings that says nothing of other basins.
-HERE = " at these basins"
+
+
+class Bound(NamedTuple):
+    """What a number has to reach."""
+
+    side: Literal["at least", "at most", "nearer to 0 than"]
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value does.
+
+        >>> Bound("nearer to 0 than", 14.7).holds(-12.0), Bound("at most", 0).holds(1.0)
+        (True, False)
+        """
+        if self.side == "at least":
+            return value >= self.limit
+        return (value if self.side == "at most" else abs(value)) <= self.limit
 
 
 class Measured(NamedTuple):
@@ -66,98 +90,53 @@ def _by_tests(
     held, subject = sum(one["holds"] for one in claims), re.split(r"[ ,:]", claims[0]["claim"])[0]
     rows = [row for row in content["rows"] if row["model"] == subject and row["n"]]
     about = [row for row in rows if row["setting"] in claims[0]["claim"]] or rows
-    n = max((row["n"] for row in about), default=None)
-    trained = max((row.get("trained", 0) for row in about), default=0)
-    verdict = HOLDS if held == len(claims) else NOT
+    n = repeated(claims[0]["test"], about)
     text = ([] if len(claims) == 1 else [f"{held} of {len(claims)}"]) + p_values(claims)
-    if verdict is NOT and updates is not None and 0 < trained < updates:
-        verdict = OPEN
-        text.append(f"trained for {trained:,} of the paper's {updates:,} updates")
-    if verdict is NOT and n is not None and n < repetitions:
-        verdict = OPEN
-        text.append(f"{n} of {repetitions} repetitions are trained")
-    if verdict is NOT and (here := those_here(content["claims"], claims)):
-        verdict = OPEN
-        text.append(f"at these basins p <= {max(one['p'] for one in here):.2g}, too few to speak of others")
-    if about and all(row.get("failed", 0) == row.get("runs", n) for row in about):
-        verdict = OPEN
-        text.append("all trainings failed, which says nothing of those that do not")
-    elif about and about[0].get("failed"):
-        text.append(f"{about[0]['failed']} of {about[0].get('runs', n)} trainings failed and count as worst")
-    unlike = [match.group().lstrip(", ") for one in claims if (match := UNLIKE.search(one["claim"]))]
-    return Measured(verdict, "; ".join(text + unlike[:1]), claims[0]["test"], n)
-
-
-def those_here(
-    every: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """The claims that fail for basins in general, as they hold at the basins tried; none unless all do.
-
-    >>> wide, here = ({"claim": name, "holds": name != "a", "p": 0.01} for name in ("a", "a at these basins"))
-    >>> those_here([wide, here], [wide]) == [here]
-    True
-    """
-    by_name = {one["claim"]: one for one in every}
-    here = [by_name.get(one["claim"] + HERE) for one in claims if not one["holds"]]
-    held = [one for one in here if one is not None and one["holds"]]
-    return held if len(held) == len(here) else []
-
-
-def p_values(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The p of one claim, the largest of those that hold, or the smallest of those that fail.
-
-    >>> p_values([{"p": 0.01, "holds": True}, {"p": 0.2, "holds": False}])
-    ['p = 0.2 where it fails']
-    """
-    known = [one for one in claims if one["p"] is not None]
-    failed = [one["p"] for one in known if not one["holds"]]
-    if not known:
-        return []
-    if len(claims) == 1:
-        return [f"p = {known[0]['p']:.2g}"]
-    return [
-        f"p = {min(failed):.2g} where it fails" if failed else f"p <= {max(one['p'] for one in known):.2g}"
-    ]
+    if held == len(claims):
+        verdict, doubts = HOLDS, list(weak_rivals(claims))
+    else:
+        verdict = NOT
+        doubts = [*missing_work(about, n, updates, repetitions), *too_few(content["claims"], claims)]
+    failures, broken = failed_trainings(about)
+    verdict = OPEN if doubts or broken else verdict
+    return Measured(verdict, "; ".join(text + doubts + failures + unlike(claims)), claims[0]["test"], n)
 
 
 def number(
-    file: str,
-    cell: tuple[str, str, str],
-    *,
-    least: float | None = None,
-    most: float | None = None,
-    digits: int = 3,
+    file: str, cell: tuple[str, str, str], bound: Bound, *, updates: int | None = None, share: bool = False
 ) -> Evidence:
-    """By one row (model, setting, metric): its value beside a bound."""
-    return partial(_number, file, cell, least, most, digits)
+    """By one row (model, setting, metric): its value, or its share of the repetitions, beside a bound.
+
+    updates: what the paper trained for; fewer settle nothing
+    """
+    return partial(_number, file, cell, bound, updates, share)
 
 
 def _number(
     file: str,
     cell: tuple[str, str, str],
-    least: float | None,
-    most: float | None,
-    digits: int,
+    bound: Bound,
+    updates: int | None,
+    share: bool,
     results: Path,
     protocol: Protocol,
 ) -> Measured | None:
     row = row_of(results / file.format(protocol=protocol), *cell)
     if row is None:
         return None
-    value = row["value"]
-    inside = (least is None or value >= least) and (most is None or value <= most)
-    bound = f"at least {least:g}" if least is not None else f"at most {most:g}"
-    text = f"{value:.{digits}g}, asked: {bound}"
-    if row["n"] == 1:
-        return Measured(OPEN, f"{text}; one seed", NO_TEST, 1)
-    return Measured(HOLDS if inside else NOT, text, NO_TEST, row["n"])
+    value, n = row["value"] / (row["n"] if share else 1), row["n"]
+    text = f"{value:.3g}, asked: {bound.side} {bound.limit:g}"
+    doubts = [*missing_work([row], n, updates, 0), *(["one seed"] if n == 1 else [])]
+    if doubts:
+        return Measured(OPEN, "; ".join([text, *doubts]), NO_TEST, n)
+    return Measured(HOLDS if bound.holds(value) else NOT, text, NO_TEST, n)
 
 
 def order(file: str, setting: str, metric: str, better: str, *worse: str, no_gain: bool = False) -> Evidence:
     """By the seeds of several models in one setting, a file of the stated protocol: the first is the best.
 
     It holds where every seed of the first is above all seeds of the others, and fails where all seeds of one
-    are above it. no_gain: the claim is only that none of the others is better.
+    are above it. no_gain: the claim is only that none of the others is better, by its middle seed.
     """
     return partial(_order, file, (better, *worse), setting, metric, no_gain)
 
@@ -183,7 +162,7 @@ def _order(
         return Measured(OPEN, f"{text}; one seed", NO_TEST, n)
     if any(max(ours) < min(other) for other in others):
         return Measured(NOT, text, NO_TEST, n)
-    if no_gain or all(min(ours) > max(other) for other in others):
+    if (no_gain and value >= max(values)) or all(min(ours) > max(other) for other in others):
         return Measured(HOLDS, text, NO_TEST, n)
     return Measured(OPEN, f"{text}; the seeds of both overlap", NO_TEST, n)
 
@@ -221,12 +200,12 @@ def first_of(*ways: Evidence) -> Evidence:
     return measured
 
 
-def standing_in(evidence: Evidence, reason: str) -> Evidence:
-    """Evidence about another model than the claim's: where that fails, the claim is not settled."""
+def standing_in(evidence: Evidence, reason: str, weakens: Verdict = NOT) -> Evidence:
+    """Evidence about a weaker model than the claim's: the verdict that this weakens settles nothing."""
 
     def measured(results: Path, protocol: Protocol) -> Measured | None:
         one = evidence(results, protocol)
-        if one is None or one.verdict != NOT:
+        if one is None or one.verdict != weakens:
             return one
         return one._replace(verdict=OPEN, text=f"{one.text}; {reason}")
 

@@ -27,7 +27,7 @@ def verdicts(root: Path) -> str:
         found = [claim.evidence(root / "results", protocol) for claim in CLAIMS]
         counts = Counter(one.verdict for one in found if one is not None)
         parts = ", ".join(f"{counts[word]} {words}" for word, words in PLURAL.items())
-        sentences.append(f"{protocol.capitalize()}: {parts}; {found.count(None)} were not measured.")
+        sentences.append(f"{protocol.capitalize()}: {parts}; not measured: {found.count(None)}.")
     return f"{len(CLAIMS)} claims. {' '.join(sentences)}"
 
 

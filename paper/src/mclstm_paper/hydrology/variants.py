@@ -41,6 +41,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "mclstm-output-scaling": ("output scaling", {"head": "scaled"}),
     "mclstm-both-scalings": ("input and output scaling", {"input_scaling": True, "head": "scaled"}),
     "mclstm-outer": ("outer-product R", {"redistribution": "outer"}),
+    "mclstm-static-r": ("static R", {"redistribution": "static"}),
+    "mclstm-no-rain": ("gates do not see rain", {"gates_see": ["aux", "state"]}),
     "mclstm-softmax-r": ("softmax for R", {"redistribution_norm": "softmax"}),
     "mclstm-sigmoid-r": ("normalised sigmoid for R", {"redistribution_norm": "sigmoid"}),
     "mclstm-softmax-input": ("softmax for the input gate", {"input_norm": "softmax"}),
