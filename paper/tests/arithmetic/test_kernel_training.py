@@ -220,21 +220,26 @@ def test_the_rate_falls_as_in_torch() -> None:
 
 
 @needs_library
-def test_a_member_that_fails_stays_and_harms_nobody() -> None:
+@pytest.mark.parametrize(
+    ("kind", "last", "first"), [("mcfc", "1.W", "0.B_i"), ("mclstm", "head.W", "layer.gates.W_i")]
+)
+def test_a_member_that_fails_stays_and_harms_nobody(kind: str, last: str, first: str) -> None:
     ensembles = []
     for poison in (False, True):
-        task, recipe = static("mcfc", "addition")
+        task, recipe = (
+            static(kind, "addition") if kind == "mcfc" else recurrent(kind, "addition", protocol="stated")
+        )
         ensemble = Ensemble(task.model, len(SEEDS), recipe.learning_rate)
         ensemble.step(task.losses(0))
         if poison:
             with torch.no_grad():
-                task.model[1].W[1] = math.inf
-        before = task.model[0].B_i.detach().clone()
+                task.model.get_parameter(last)[1] = math.inf
+        before = task.model.get_parameter(first).detach().clone()
         task.advance(ensemble, 7)
         ensembles.append(ensemble)
     assert ensembles[0].failed.tolist() == [-1, -1, -1]
     assert ensembles[1].failed.tolist() == [-1, 1, -1]
-    one, two = (ensemble.model[0].B_i for ensemble in ensembles)
+    one, two = (ensemble.model.get_parameter(first) for ensemble in ensembles)
     assert torch.equal(one[[0, 2]], two[[0, 2]])
     assert torch.equal(two[1], before[1])
     state = ensembles[1].optimiser.state[two]

@@ -1,4 +1,4 @@
-"""Every long run of the queue is one that its experiment takes, and leaves the test years to a recipe."""
+"""Every long run is one that its experiment takes; those that keep members leave the test years alone."""
 
 from pathlib import Path
 

@@ -92,7 +92,7 @@ def unit_range(task: Task) -> bool:
 def first_layer(network: nn.Module) -> Part | None:
     """The first layer of a network, None if the library does not know it."""
     if isinstance(network, MassConserving):
-        return mass_layer(network)
+        return mass_part(network)
     if isinstance(network, Recurrent):
         cell = network.layer
         if network.marker or not isinstance(cell, RecurrentUnit) or cell.unit.kind not in ("nau", "nac"):
@@ -106,14 +106,14 @@ def first_layer(network: nn.Module) -> Part | None:
     return None
 
 
-def mass_layer(network: MassConserving) -> Part | None:
+def mass_part(network: MassConserving) -> Part | None:
     """An MC-LSTM; it is linear where the input gate is fixed and the outlets see the marker alone."""
     gates = network.layer.gates
     form, cells = gates.form, gates.hidden_size
     plain = (form.redistribution, form.outlet, form.state_norm) == ("static", "gate", "sample")
     usual = form.input_norm == form.redistribution_norm == "softmax" and network.layer.conserving
     empty = gates.mask is None and gates.initial_state == "zero"
-    if not (plain and usual and empty and gates.aux_size == 1):
+    if not (plain and usual and empty and (gates.aux_size, gates.static_size) == (1, 0)):
         return None
     fixed = not gates.W_i.requires_grad and not gates.W_i.any()
     if fixed and form.gates_see == ("aux",):

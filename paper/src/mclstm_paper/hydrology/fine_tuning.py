@@ -114,7 +114,7 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
     }
     basins = [place.basin for place in next(iter(whole.values()))]
     period = f", {split_of(plan.options)}" if plan.options.no_test else ""
-    more = {"sites": basins, "seeds": list(whole)}
+    more = {"sites": basins, "seeds": list(whole), "n": len(whole)}
     return [
         row(f"{len(basins)} basins, {when}{period}", MODEL, name, means(by_seed, name), spread="quartiles")
         | more

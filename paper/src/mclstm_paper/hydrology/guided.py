@@ -17,6 +17,7 @@ from mclstm.config import check_config
 from mclstm.data.readers.land import read_land, series_of
 from mclstm.data.series import times
 from mclstm.errors import ConfigError
+from mclstm.evaluation.comparison import wilcoxon_test
 from mclstm.evaluation.metrics import nse
 from mclstm.evaluation.prediction_dataset import read_flows
 from mclstm.evaluation.prediction_store import open_predictions
@@ -39,7 +40,8 @@ from mclstm_paper.hydrology.models import (
 from mclstm_paper.hydrology.page import not_measured, read
 from mclstm_paper.hydrology.training import learn
 from mclstm_paper.options import Options, Plan, chosen_models
-from mclstm_paper.results import Claim, Row, claim, row
+from mclstm_paper.results import SIGNIFICANT, Claim, Row, claim, row
+from mclstm_paper.seed_rows import paired
 
 __all__ = ["EXPERIMENT"]
 
@@ -175,14 +177,18 @@ def rows(plan: Plan, results: Mapping[str, Result]) -> list[Row]:
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
-    """What guiding costs and gains: differences of medians, seeds side by side."""
-    cells = {(cell["model"], cell["metric"]): cell["value"] for cell in rows}
+    """Whether the cell that is told, and its discharge, are better, seed by seed."""
+    cells = {(cell["model"], cell["metric"]): cell for cell in rows}
     known = [metric for metric in METRICS if all((model, metric) in cells for model in WEIGHTS)]
-    pairs = {metric: (cells["mclstm-guided", metric], cells["mclstm", metric]) for metric in known}
-    return [
-        claim(f"{METRICS[metric]}: guided {a:.3f}, not guided {b:.3f}", "medians of seeds", None, bool(a > b))
-        for metric, (a, b) in pairs.items()
-    ]
+    return [better(metric, cells["mclstm-guided", metric], cells["mclstm", metric]) for metric in known]
+
+
+def better(metric: str, guided: Row, free: Row) -> Claim:
+    """Wilcoxon's one-sided test of a score with and without guiding."""
+    one, two = paired(guided, free)
+    p = wilcoxon_test(one, two, "greater").p
+    text = f"mclstm-guided is better than mclstm in {METRICS[metric]}"
+    return claim(text, f"Wilcoxon signed-rank, one-sided, {len(one)} seeds", p, p < SIGNIFICANT)
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -89,12 +89,18 @@ def learn_ours(folder: Path, monitor: JobMonitor, goal: int, config: dict[str, A
 
 
 def curve_of(run: RunFolder, marks: Sequence[float]) -> Curve:
-    """The validations of a run; an update counts as the median one, because some are followed by scoring."""
-    each = median([after - before for before, after in pairwise(marks)]) if len(marks) > 1 else 0.0
+    """The validations of a run, with the CPU time of all updates before; marks (1 + updates,).
+
+    The update after a validation counts as the median one, because its mark includes the scoring.
+    """
+    lines = [line for line in journal.read(run.journal) if line.get("validation_nse") is not None]
+    spent = [after - before for before, after in pairwise(marks)]
+    for line in lines:
+        if line["update"] < len(spent):
+            spent[line["update"]] = median(spent)
     return [
-        {"update": line["update"], "cpu_seconds": each * line["update"], "nse": line["validation_nse"]}
-        for line in journal.read(run.journal)
-        if line.get("validation_nse") is not None
+        {"update": line["update"], "cpu_seconds": sum(spent[: line["update"]]), "nse": line["validation_nse"]}
+        for line in lines
     ]
 
 

@@ -70,7 +70,7 @@ class Learner {
         }
     }
 
-    // Whether all gradients are finite.
+    // Whether the gradients of all that is learned are finite.
     bool gradients(double pull) {
         for (Matrix &gradient : own.gradient) std::fill(gradient.begin(), gradient.end(), 0.0);
         layer.forward(x, z);
@@ -78,8 +78,8 @@ class Learner {
         layer.backward(x, output.dz);
         if (pull > 0) pull_weights(pull);
         bool finite = std::isfinite(loss);
-        for (const Matrix &gradient : own.gradient)
-            for (const double value : gradient) finite = finite && std::isfinite(float(value));
+        for (Index which = 0; which < MOST_PARAMETERS; ++which)
+            for (const double value : own.gradient[which]) finite = finite && (!p.parameters[which].mean || std::isfinite(float(value)));
         return finite;
     }
 

@@ -188,7 +188,10 @@ def table(every: Sequence[Standing]) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """Work on what is left, at the lowest priority, and print what is left then."""
     options = parser().parse_args(words)
-    basins = None if options.basins is None else read_basins(options.basins)
+    try:
+        basins = None if options.basins is None else read_basins(options.basins)
+    except OURS as error:
+        parser().error(str(error))
     places = Places(options.data, basins, options.snow, options.mnist)
     folders = Folders(options.out, options.results, options.weights)
     names = {run.name for run in LONG_RUNS}
