@@ -15,6 +15,7 @@ from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
 from mclstm.training import checkpoint
 from mclstm_paper.hydrology import final_scores, packing, recipe
+from mclstm_paper.hydrology.card_notes import notes_of
 from mclstm_paper.results import interval_row, save_results
 from mclstm_paper.statistics import Interval
 
@@ -248,15 +249,18 @@ def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
         for setting, score in (settings | {"9 basins never seen, random folds, validation": 0.43}).items()
     ]
     save_results(tmp_path / "unseen.json", "hydrology-unseen", "paper", rows, 0.0)
-    note = packing.notes_of("conserving", {"hybrid"}, False, tmp_path, None)["Basins never seen"]
-    assert all(f"{setting}:" in note for setting in settings)
+    note = notes_of("conserving", {"hybrid"}, False, tmp_path, None)["Basins never seen"]
+    assert all(f"| {kind} folds |" in note for kind in ("random", "region"))
+    assert "none of this kind was tried" not in note
     assert "0.610" in note
     assert "0.520" in note
     assert "0.430" not in note
     row = interval_row("9 basins", "hybrid-weighted-ensemble", "nse", Interval(0.7, 0.6, 0.8, 1), [0.7])
     save_results(tmp_path / "stated.json", "hydrology", "paper", [row], 0.0)
-    notes = [packing.notes_of("hybrid", {"lstm"}, weighted, tmp_path, None) for weighted in (False, True)]
+    notes = [notes_of("hybrid", {"lstm"}, weighted, tmp_path, None) for weighted in (False, True)]
     assert "0.700" in notes[1].pop("Weights of members")
     assert notes == [{}, {}]
-    assert packing.notes_of("hybrid-temperature", {"hybrid-temperature"}, True, tmp_path, None) == {}
-    assert packing.notes_of("hybrid", {"hybrid"}, False, tmp_path / "nothing", None) == {}
+    alike = notes_of("hybrid-temperature", {"hybrid-temperature"}, True, tmp_path, None)["Basins never seen"]
+    assert "none of this kind was tried" in alike
+    assert "0.610" in alike
+    assert notes_of("hybrid", {"hybrid"}, False, tmp_path / "nothing", None) == {}

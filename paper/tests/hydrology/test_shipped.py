@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from mclstm.deploy.card import card
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
+from mclstm_paper.hydrology.card_notes import notes_of
 
 WEIGHTS = Path(__file__).parents[3] / "weights" / "camels-us"
+PACKS = sorted(WEIGHTS.parent.glob("*/*/model.json"))
 TEST = slice("1989-10-01", "1999-09-30")
 # NSE of the test years as measured when the weights were packed; from stores that had filled since 1980.
 MEASURED = {"01022500": 0.8505, "11141280": 0.5923, "12189500": 0.7523}
@@ -35,6 +38,25 @@ def test_mass_closes_in_every_basin(predicted: xr.Dataset) -> None:
     assert (missing < 1e-7 * predicted["inflow"].sum("time")).all()
     gone = predicted["inflow"].sum("time") - predicted["outflow"].sum(["time", "outlet"])
     assert abs(gone - predicted["storage"].isel(time=-1)).max() < 0.1  # mm; all stores begin empty
+
+
+@pytest.mark.parametrize(
+    "about", sorted(WEIGHTS.parent.glob("*/*/model.json")), ids=lambda file: file.parent.name
+)
+def test_cards_say_what_model_json_says(about: Path) -> None:
+    written = about.with_name("README.md")
+    if about.parents[1].name == "members":
+        assert not written.exists()
+        return
+    assert written.read_text() == card(json.loads(about.read_text()))
+
+
+def test_cards_say_how_good_they_are_at_basins_never_seen() -> None:
+    results = WEIGHTS.parents[1] / "results" / "hydrology"
+    about = json.loads((WEIGHTS / "hybrid" / "model.json").read_text())
+    notes = notes_of("hybrid", {"hybrid"}, True, results, None)
+    assert notes == {title: text for title, text in about["notes"].items() if title != "Regions"}
+    assert "| 18 California          |     20 |                  0.824 |" in about["notes"]["Regions"]
 
 
 def test_they_are_small_and_plain() -> None:

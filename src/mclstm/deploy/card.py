@@ -26,21 +26,24 @@ and highest values are those of the data for training and testing. Predicted col
 
     mclstm predict FOLDER --data DATA --out predictions.nc
 
-FOLDER holds this card. DATA is a CSV, netCDF or Parquet file, a folder of CSV files, or a folder in the
-layout of CAMELS-US, Caravan or NeuralHydrology. If your names or units differ, state them in a YAML file and
-pass it with `--columns`:
+FOLDER is the folder of this card, or the one above it: then all packed models in it predict together, with
+the weights of its `weights.json` if there is one. DATA is a CSV, netCDF or Parquet file, a folder of CSV
+files, or a folder in the layout of CAMELS-US, Caravan or NeuralHydrology. If your names or units differ,
+state them in a YAML file and pass it with `--columns`:
 
     columns: {{{example}: my_column}}  # the model's name: your name
     units: {{my_column: {unit}}}  # of your columns, where they differ from the table
 
 Attributes may come from a CSV with one row per site (`--attributes`). The result holds `simulated`, the
-lowest and the highest member, and the mass ledger.
+lowest and the highest member, and the mass ledger. A gap in an input is refused; `missing_mass` and
+`missing_aux` in the same YAML file fill it.
 
 ## Training
 
 {sites} sites, {steps} steps from {first} to {last} (reader {reader}); the first file is `{source}`.
-Periods: {periods}. Loss {loss}, {windows}. A member has the weights that
-were best in the validation period, or else the last ones. Made with {software}.
+Periods: {periods}. Loss {loss}, {windows}.
+A member has its best weights by validation score, or the last ones where there was no validation. Made with
+{software}.
 
 Digest of the data (SHA-256 over sites, dates and values): `{sha256}`.
 

@@ -3,48 +3,30 @@
     python -m mclstm_paper.hydrology.packing RUN... --ensemble conserving --out weights/camels-us
 
 Every model of the ensemble becomes a packed model in a folder of its own; all together predict as one, with
-the frozen weights at the basins of the recipe, or without (`--plain`). Cards name scores at basins never seen
-and by region.
+the frozen weights at the basins of the recipe, or without (`--plain`). `card_notes` writes what cards say of
+basins never seen and of regions.
 """
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from mclstm.config.same_model import Run
 from mclstm.deploy.pack import pack
 from mclstm.deploy.site_weights import save_site_weights
 from mclstm.deploy.trained_model import member_file
 from mclstm.errors import CheckpointError, ConfigError, DataError, StorageError
-from mclstm.report.markdown import markdown
 from mclstm.training.atomic import new_folder
-from mclstm_paper.hydrology.comparison_claims import model_of
+from mclstm_paper.hydrology.card_notes import notes_of
 from mclstm_paper.hydrology.final_scores import members_of
-from mclstm_paper.hydrology.folds import regions_of
 from mclstm_paper.hydrology.models import PREFIX
-from mclstm_paper.hydrology.page import comparison_table
 from mclstm_paper.hydrology.recipe import digest
-from mclstm_paper.results import Row, committed_results, read_results
+from mclstm_paper.results import committed_results
 
-__all__ = ["main", "pack_ensemble", "region_table"]
+__all__ = ["main", "pack_ensemble"]
 
 LARGEST = 25_000_000  # bytes of all models together
-UNSEEN = """Each basin was simulated by one model that was trained on four fifths of the others. Expect such
-scores at sites of your own.
-
-{}"""
-WEIGHTED = """At the basins of its training, `predict` gives each member its weight in `weights.json`,
-fitted on the validation years. Elsewhere all members count alike. The test years with these weights:
-
-{}"""
-REGIONS = """The ensemble in the test years, by hydrological unit of the United States (the first two digits
-of its code).
-
-{}"""
 
 
 def pack_ensemble(
@@ -70,42 +52,6 @@ def pack_ensemble(
 def member_name(run: Run) -> str:
     """How `mclstm predict` calls a member of several packed models."""
     return f"{run.config.name.removeprefix(PREFIX)}/{Path(member_file(run.config.training.seed)).stem}"
-
-
-def region_table(row: Row, regions: Mapping[str, str]) -> str:
-    """Number of basins and median score of each region.
-
-    >>> row = {"sites": ["a", "b"], "values": [0.5, 0.7]}
-    >>> print(region_table(row, {"a": "01", "b": "01"}).splitlines()[-1])
-    | 01     |      2 |      0.600 |
-    """
-    frame = pd.DataFrame({"NSE": row["values"]}, index=row["sites"], dtype=np.float64)
-    groups = frame.groupby(lambda site: regions[site])["NSE"]
-    lines = [{"region": name, "basins": len(part), "median NSE": part.median()} for name, part in groups]
-    return markdown(pd.DataFrame(lines))
-
-
-def notes_of(
-    ensemble: str, models: Collection[str], weighted: bool, results: Path, data: Path | None
-) -> dict[str, str]:
-    """What result files say of an ensemble, or of its models, elsewhere than on its own card."""
-    unseen, stated = (
-        (read_results(results / file) or {"rows": []})["rows"] for file in ("unseen.json", "stated.json")
-    )
-    notes: dict[str, str] = {}
-    tested = [row for row in unseen if not row["setting"].endswith("validation")]
-    if rows := [row for row in tested if model_of(row["model"]) in models]:
-        parts = dict.fromkeys(row["setting"] for row in rows)
-        tables = [f"{one}:\n\n{comparison_table([r for r in rows if r['setting'] == one])}" for one in parts]
-        notes["Basins never seen"] = UNSEEN.format("\n\n".join(tables))
-    name = f"{ensemble}-weighted-ensemble" if weighted else f"{ensemble}-ensemble"
-    mine = [row | {"paper": None} for row in stated if row["model"] == name]
-    if weighted and mine:
-        notes["Weights of members"] = WEIGHTED.format(comparison_table(mine))
-    for row in mine:
-        if row["metric"] == "nse" and row.get("sites") and data:
-            notes["Regions"] = REGIONS.format(region_table(row, regions_of(data, row["sites"])))
-    return notes
 
 
 def main(words: Sequence[str] | None = None) -> None:
