@@ -8,6 +8,7 @@ from mclstm_paper.arithmetic.success_tables import paper_success, success_table
 from mclstm_paper.experiment import Block, Headline, Line, percent
 from mclstm_paper.pages.sections import missing, read, variants_section
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED
+from mclstm_paper.recurrent_arithmetic.switch_study import switch_study
 
 __all__ = ["BLOCKS", "HEADLINES", "SUMMARY"]
 
@@ -42,6 +43,7 @@ BLOCKS: dict[str, Block] = {
     "recurrent-arithmetic-variants": lambda root: variants_section(
         root, NAME, success_table, "mclstm-tuned,mclstm-two-cells,mclstm-dynamic"
     ),
+    "recurrent-arithmetic-switches": switch_study,
     "recurrent-arithmetic-reading": readings,
 }
 
