@@ -1,6 +1,7 @@
 """Real basins, and one tiny experiment on four of them that several tests look at."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,21 @@ def camels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of thirty basins; what is read of it is cached for these tests alone."""
     os.environ["MCLSTM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     return camels_us(tmp_path_factory.mktemp("camels_us"))
+
+
+@pytest.fixture(scope="session")
+def camels_without_test(camels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same basins, with the flow of the test years missing."""
+    place = tmp_path_factory.mktemp("without_test") / "camels_us"
+    shutil.copytree(camels, place)
+    for file in (place / "usgs_streamflow").rglob("*_streamflow_qc.txt"):
+        lines = [line.split() for line in file.read_text().splitlines()]
+        hidden = [
+            [*w[:4], "-999.00", "M"] if "1989 10" <= f"{w[1]} {w[2]}" <= "1999 09" else w for w in lines
+        ]
+        assert sum(w[4] == "-999.00" for w in hidden) > 3600
+        file.write_text("\n".join(" ".join(words) for words in hidden) + "\n")
+    return place
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from mclstm.cli.main import main
 from mclstm.deploy.new_data import Source
 from mclstm.deploy.predict import predict
 from mclstm.evaluation.metrics import nse
+from mclstm.training import checkpoint
 from mclstm_paper.hydrology.basins import THIRTY
 from mclstm_paper.hydrology.folds import folds_of, random_folds, region_folds, regions_of
 from mclstm_paper.hydrology.unseen import block
@@ -80,6 +82,22 @@ def test_a_run_is_scored_where_it_was_not_trained(jobs: Path, tmp_path: Path) ->
     )
     expected = nse(years["simulated"].to_numpy()[0], years["observed"].to_numpy()[0])
     np.testing.assert_allclose(row["values"][sorted(FIVE).index(FIVE[3])], expected, rtol=1e-5)
+
+
+def test_neither_folds_nor_fine_tuning_see_the_test_years(
+    jobs: Path, words: list[str], camels: Path, camels_without_test: Path, tmp_path: Path
+) -> None:
+    """Their flow missing: the same weights to the bit."""
+    elsewhere = {str(camels): str(camels_without_test), words[-1]: str(tmp_path)}
+    blind = [elsewhere.get(word, word) for word in words]
+    assert main(["experiment", "hydrology-unseen", "--operations", "random", *blind]) == 0
+    for one in (words, blind):
+        assert main(["experiment", "hydrology-fine-tuning", *one]) == 0
+    for kind, job in (("unseen", "hybrid/random/fold-{}-seed-0"), ("fine-tuning", "hybrid/years-9/{}-0")):
+        for name in range(5) if kind == "unseen" else FIVE:
+            place = f"hydrology-{kind}/quick-stated/jobs/{job.format(name)}/checkpoints/last.safetensors"
+            one, two = (checkpoint.load(root / place)[0] for root in (jobs.parents[2], tmp_path))
+            assert all(torch.equal(one[key], value) for key, value in two.items())
 
 
 def test_fine_tuning_begins_with_the_run_that_has_not_seen_the_basin(
