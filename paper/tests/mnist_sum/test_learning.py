@@ -28,7 +28,7 @@ def sequences(seed):
 
 
 @pytest.mark.parametrize("protocol", ["stated", "published"])
-@pytest.mark.parametrize("model", ["mclstm", "nau", "reference"])
+@pytest.mark.parametrize("model", ["mclstm", "mclstm-softplus", "nau", "reference"])
 @torch.no_grad()
 def test_losses_by_hand(model, protocol, monkeypatch):
     monkeypatch.setattr(models, "L2", 100.0)  # its 1e-4 is less than the last bit of the squared error
@@ -56,7 +56,7 @@ def test_the_best_weights_are_tested_not_the_last(tmp_path, monkeypatch):
         tmp_path,
         StoppingMonitor(tmp_path, None),
         6,
-        model="mclstm",
+        model="mclstm-softplus",
         protocol="stated",
         seeds=SEEDS,
         images=TINY.images,
@@ -66,7 +66,7 @@ def test_the_best_weights_are_tested_not_the_last(tmp_path, monkeypatch):
     )
     assert result["best"] == [4, 4]
     tensors, _ = checkpoint.load(tmp_path / CHECKPOINT)
-    network, tested = build("mclstm", "stated", sources(SEEDS)), {}
+    network, tested = build("mclstm-softplus", "stated", sources(SEEDS)), {}
     for group in ("best.", "weights."):
         network.load_state_dict(state.tensors_in(tensors, group))
         tested[group] = scores(network, made_up()["test"], "test", LENGTHS, "stated")

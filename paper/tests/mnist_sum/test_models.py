@@ -38,7 +38,7 @@ def test_the_published_mclstm_is_the_reference_whatever_its_parameters():
 
 
 def test_the_honest_mclstm_has_masses_an_outlet_and_two_cells():
-    model = build("mclstm", "stated", sources([0, 1]))
+    model = build("mclstm-softplus", "stated", sources([0, 1]))
     assert isinstance(model.memory, Outflow)
     assert model.memory.layer.gates.hidden_size == 2
     assert model.memory.layer.conserving
@@ -51,7 +51,7 @@ def test_the_honest_mclstm_has_masses_an_outlet_and_two_cells():
     assert all(parameter.grad.any() for parameter in model.memory.parameters())
 
 
-@pytest.mark.parametrize("model", ["mclstm", "mclstm-tuned"])
+@pytest.mark.parametrize("model", ["mclstm-softplus", "mclstm-tuned"])
 def test_more_mass_is_a_larger_answer_from_the_start(model):
     """Whatever the seed: else the front end would learn to read nothing, where softplus cannot learn."""
     memory = build(model, "stated", sources([10, 11])).memory
@@ -64,7 +64,8 @@ def test_more_mass_is_a_larger_answer_from_the_start(model):
 def test_the_tuned_outlet_leaks_nothing_in_a_thousand_steps():
     recipe = RECIPES["mclstm-tuned"]
     memories = {
-        name: RECIPES[name].memory("stated", sources([0, 1, 2])) for name in ("mclstm", "mclstm-tuned")
+        name: RECIPES[name].memory("stated", sources([0, 1, 2]))
+        for name in ("mclstm-softplus", "mclstm-tuned")
     }
     x = torch.rand(3, 1000, B, 1)
     shares = {
@@ -72,7 +73,7 @@ def test_the_tuned_outlet_leaks_nothing_in_a_thousand_steps():
         for name, memory in memories.items()
     }
     assert shares["mclstm-tuned"].min() > 0.999
-    assert shares["mclstm"].max() < 0.1
+    assert shares["mclstm-softplus"].max() < 0.1
     assert recipe.protocols == ("stated",)
 
 
@@ -110,9 +111,9 @@ def test_penalty_of_nau_by_hand(protocol):
 
 def test_the_others_keep_their_numbers_small_and_the_reference_is_free():
     x = torch.randn(2, T, B, 1)
-    model = build("mclstm", "stated", sources([0, 1]))
+    model = build("mclstm-softplus", "stated", sources([0, 1]))
     expected = 1e-4 * x.square().mean(dim=(1, 2, 3)) / 2
-    torch.testing.assert_close(RECIPES["mclstm"].penalty(model, x, 0, 1), expected)
+    torch.testing.assert_close(RECIPES["mclstm-softplus"].penalty(model, x, 0, 1), expected)
     torch.testing.assert_close(RECIPES["lstm"].penalty(model, x, 0, 1), expected)
     assert not RECIPES["reference"].penalty(model, x, 0, 1).any()
     assert torch.equal(Accumulator()(x, marker()), x.cumsum(dim=1))

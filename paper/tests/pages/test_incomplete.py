@@ -56,7 +56,7 @@ def test_a_page_of_the_sums_names_who_is_missing(tmp_path: Path) -> None:
     put(tmp_path, "mnist-sum/stated.json", sums(3))
     page = length_page(tmp_path, "stated")
     assert "3 reference networks: " in page
-    assert "\n\nNot run yet: mclstm, mclstm-tuned, lstm, constant.\n\n" in page
+    assert "\n\nNot run yet: mclstm-softplus, mclstm-tuned, lstm, constant.\n\n" in page
     assert (length_svg(tmp_path, "stated") or b"").startswith(b"<?xml")
 
 

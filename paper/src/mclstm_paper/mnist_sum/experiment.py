@@ -158,7 +158,9 @@ def errors_of(name: str, digits: Digits, mean: float, protocol: Protocol) -> Err
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
     """The paper's one comparison, and the same for our own settings."""
-    return more_lengths(rows, "mclstm", "nau") + more_lengths(rows, "mclstm-tuned", "nau")
+    return [
+        one for model in RECIPES if model.startswith("mclstm") for one in more_lengths(rows, model, "nau")
+    ]
 
 
 def figures(rows: Sequence[Row], readings: Mapping[str, object]) -> dict[str, Figure]:

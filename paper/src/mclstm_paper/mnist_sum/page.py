@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from mclstm.report.markdown import NOTHING, markdown
 from mclstm.report.style import COLOURS, OUTLETS, legend_above, plot_style, render
 from mclstm_paper.experiment import Block, Headline, Line, percent
+from mclstm_paper.mnist_sum.models import RECIPES
 from mclstm_paper.mnist_sum.success_by_length import FEWEST, passing_chance
 from mclstm_paper.mnist_sum.switches import DEGREE_OF_FREEDOM_TOO_FEW
 from mclstm_paper.number_format import budget, count, infinite, rate, spread
@@ -28,6 +29,7 @@ SHOWN = (1, 10, 100, 200, 500, 1000)  # of the table; the figure has all
 # model: colour and marker, the same in every figure
 LOOKS: dict[str, tuple[str, str]] = {
     "mclstm": (COLOURS["simulated"], "o"),
+    "mclstm-softplus": (COLOURS["simulated"], "o"),
     "mclstm-tuned": (COLOURS["inflow"], "D"),
     "nau": (OUTLETS[0], "s"),
     "lstm": (OUTLETS[2], "^"),
@@ -136,7 +138,7 @@ def longer(root: Path) -> str:
 
 def expected(protocol: Protocol) -> dict[str, tuple[str, ...]]:
     """The models of a protocol; whoever has one length has all."""
-    models = [name for name in LOOKS if protocol == "stated" or name != "mclstm-tuned"]
+    models = [name for name in LOOKS if name not in RECIPES or protocol in RECIPES[name].protocols]
     return dict.fromkeys(models, ("length 10",))
 
 
@@ -159,11 +161,11 @@ SUMMARY = tuple(
         model,
         "success",
         percent,
-        protocols=("stated",) if model == "mclstm-tuned" else PROTOCOLS,
+        protocols=RECIPES[model].protocols,
         in_figure=model != "mclstm-tuned",
     )
     for n in (10, 1000)
-    for model in ("mclstm", "mclstm-tuned", "nau")
+    for model in ("mclstm-softplus", "mclstm", "mclstm-tuned", "nau")
 )
 HEADLINES = (
     Headline(
