@@ -107,8 +107,8 @@ def subject_of(text: str) -> frozenset[str]:
     >>> sorted(subject_of("lstm is better in fhv than every other")), sorted(subject_of("mclstm closes"))
     (['fhv', 'lstm'], ['mclstm closes'])
     """
-    found = PAIR.fullmatch(text) or ALL.match(text)
-    return frozenset(found.groups() if found else (text,))
+    match = PAIR.fullmatch(text) or ALL.match(text)
+    return frozenset(match.groups() if match else (text,))
 
 
 def model_of(name: str) -> str:
