@@ -59,3 +59,14 @@ def test_the_seconds_of_child_processes_count(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", busy], check=True)
         (tmp_path / "weights").write_text("new")
     assert 0.45 < total(tmp_path)["cpu_seconds"] < 10
+
+
+def test_a_job_that_writes_nothing_but_its_result_has_a_cost(tmp_path: Path) -> None:
+    for name, other in (("alone", None), ("finished run", "weights")):
+        folder = tmp_path / name
+        folder.mkdir()
+        if other:
+            (folder / other).write_text("as before")
+        with spent(folder):
+            (folder / "result.json").write_text("{}")
+        assert len(sessions(folder)) == (0 if other else 1)

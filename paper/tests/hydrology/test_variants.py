@@ -73,7 +73,7 @@ def test_the_list_is_the_appendixs() -> None:
     changes = {key for _, change in variants.VARIANTS.values() for key in change}
     assert changes == {
         "aux_memory", "head", "evapotranspiration", "trash_cell", "input_scaling", "redistribution",
-        "redistribution_norm", "input_norm",
+        "redistribution_norm", "input_norm", "gates_see",
     }  # fmt: skip
     final = variants.config_of("mclstm", OPTIONS, 0)["model"]
     norms = {config["model"].get("redistribution_norm") for config in CONFIGS.values()} - {None}

@@ -18,6 +18,7 @@ from mclstm_paper.pendulum.motion import DT, POINTS
 from mclstm_paper.pendulum.settings import recipe
 from mclstm_paper.pendulum.task import SETTINGS, TUNING
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED as RECURRENT
+from mclstm_paper.recurrent_arithmetic.switch_study import combinations_of
 from mclstm_paper.seed_rows import paired
 from mclstm_paper.statistics import proportion_test
 from mclstm_paper.traffic.experiment import LIMIT, SCALES
@@ -381,3 +382,17 @@ def test_what_is_said_of_traces_is_in_their_records() -> None:
     assert flights["share error"] > flights["share error, all alike"]
     assert flights["minutes error"] > flights["minutes error, all alike"]
     assert max(flights["arrivals r"]) < flights["arrivals r, all alike"]
+
+
+def test_which_switches_decide_whether_subtraction_is_solved() -> None:
+    known = {code: runs.row["values"][:20] for code, runs in combinations_of(ROOT)}  # the seeds all have
+    assert len(known) == 16
+    both = {code: sum(values) for code, values in known.items() if {"sight", "start"} <= code}
+    assert sum(sum(values) for values in known.values()) == sum(both.values())
+    assert f"both as in the code, {sum(both.values()):.0f} of {20 * len(both)} runs solve it" in page(
+        "recurrent-arithmetic"
+    )
+    gate = [sum(solved for code, solved in both.items() if ("input-gate" in code) == side) for side in (0, 1)]
+    assert 0.45 < gate[0] / gate[1] < 0.6, "an input gate that sees the marker costs half"
+    near = [sum(solved for code, solved in both.items() if ("identity" in code) == side) for side in (0, 1)]
+    assert 0.8 < near[0] / near[1] < 1.25, "how close R starts to the identity makes no difference"

@@ -38,4 +38,4 @@ def test_one_switch_from_one_protocol_is_three_from_the_other(tmp_path: Path) ->
     assert [cell.strip() for cell in lines[2].split("|")[1:5]] == ["code"] * 4
     # Six pairs differ in the start alone: none and alone, three alone and in pairs, identity and input gate
     # with it (all but sight), and all but the start with all.
-    assert "* start: solved as in the text 8 of 120, as in the code 29 of 120" in lines[-1]
+    assert "* start: solved as in the text 8, as in the code 29 of 120" in lines[-1]

@@ -16,10 +16,10 @@ from mclstm.training.atomic import write_text_atomic
 
 __all__ = ["commit", "sessions", "spent", "total"]
 
-FILE = "cost.json"
+FILE, RESULT = "cost.json", "result.json"
 KEYS: dict[str, Any] = {"commit": itemgetter(-1), "wall_seconds": sum, "cpu_seconds": sum, "peak_mb": max}
 # Written whether or not there was work to do.
-NOTES = {FILE, "lock", "log.txt", "job.json", "progress.json", "environment.json", "metrics.jsonl"}
+NOTES = {FILE, RESULT, "lock", "log.txt", "job.json", "progress.json", "environment.json", "metrics.jsonl"}
 # Linux keeps the peak memory of a process in STATUS; writing 5 to RESET sets it to the present memory.
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -28,7 +28,8 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def spent(folder: Path) -> Iterator[None]:
     """Within the context, work on a run or a job: a session is added to its file, also after a failure.
 
-    A session that left nothing new in the folder, such as that of a finished run, is not added. If the block
+    A session that left nothing new in the folder but a result, such as that of a finished run, is not added
+    unless the folder holds nothing else: some jobs write only their result. If the block
     added a session itself, as the training within a job does, that session stays the only one: reading and
     scoring do not count. A process that is killed writes nothing, so the sum is a lower bound. CPU seconds
     include those of child processes that have ended; the peak of memory is this process's alone.
@@ -43,7 +44,8 @@ def spent(folder: Path) -> Iterator[None]:
         file = folder / FILE
         # A file that cannot be read is left to whoever can read it.
         readable = bool(before) or not file.exists()
-        if readable and _saved(folder) != saved and sessions(folder) == before:
+        new = _saved(folder) != saved or (saved == 0 and (folder / RESULT).is_file())
+        if readable and new and sessions(folder) == before:
             session = {
                 "commit": code,
                 "wall_seconds": round(time.monotonic() - wall, 3),

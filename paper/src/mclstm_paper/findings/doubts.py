@@ -98,7 +98,7 @@ def failed_trainings(rows: Sequence[Row]) -> tuple[list[str], bool]:
     worst = max(rows, key=lambda row: row.get("failed", 0), default=None)
     if worst is None or not worst.get("failed"):
         return [], False
-    failed, runs = worst["failed"], worst.get("runs", worst["n"])
+    failed, runs = worst["failed"], worst.get("runs") or worst["n"]
     return [f"{failed} of {runs} trainings failed and count as worst"], 2 * failed > runs
 
 

@@ -120,7 +120,7 @@ def region_table(columns: Mapping[str, Row], regions: Mapping[str, str]) -> str:
 
     >>> row = {"sites": ["a", "b"], "values": [0.5, 0.7]}
     >>> print(region_table({"known": row}, {"a": "01", "b": "01"}).splitlines()[-1])
-    | 01 New England |      2 |   0.600 |
+    | 01 New England |      2 | 0.600 |
     """
     scores = {name: pd.Series(row["values"], row["sites"], dtype=np.float64) for name, row in columns.items()}
     frame = pd.DataFrame(scores)

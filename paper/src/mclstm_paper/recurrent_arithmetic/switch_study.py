@@ -1,9 +1,10 @@
 """Which of four switches between the protocols costs the success: subtraction with all combinations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from mclstm.report.markdown import markdown
@@ -12,7 +13,8 @@ from mclstm_paper.pages.sections import read
 from mclstm_paper.protocols import PROTOCOLS
 from mclstm_paper.recurrent_arithmetic.models import FLIPPED, FLIPS
 from mclstm_paper.results import Row
-from mclstm_paper.statistics import proportion_test
+from mclstm_paper.seed_rows import paired
+from mclstm_paper.statistics import binomial_test
 
 __all__ = ["Runs", "combinations_of", "effects", "switch_study"]
 
@@ -59,23 +61,23 @@ def combinations_of(root: Path) -> Iterator[tuple[Combination, Runs]]:
 
 
 def effects(known: Mapping[Combination, Runs]) -> Iterator[str]:
-    """For each switch: solved runs as the text and as the code has it, over combinations known both ways.
+    """For each switch: pairs of runs that differ in it alone, with the same seed; how many solve the task.
 
-    >>> runs = {frozenset(): 0, frozenset({"sight"}): 9}
-    >>> known = {code: Runs({"n": 20, "value": solved / 20}, "") for code, solved in runs.items()}
+    >>> runs = {frozenset(): [0, 0, 0], frozenset({"sight"}): [1, 1, 0]}
+    >>> known = {code: Runs({"values": solved}, "") for code, solved in runs.items()}
     >>> list(effects(known))
-    ['* sight: solved as in the text 0 of 20, as in the code 9 of 20 (proportion test, p = 0.0025)']
+    ['* sight: solved as in the text 0, as in the code 2 of 3 (sign test, p = 0.5)']
     """
     for flip in FLIPS:
         pairs = [(code, code | {flip}) for code in known if flip not in code and code | {flip} in known]
-        sides = [[known[pair[side]].row for pair in pairs] for side in (0, 1)]
-        (text, many), (code, more) = (together(rows) for rows in sides)
-        if pairs:
-            p = proportion_test((text, many), (code, more)).p
-            words = f"{TEXT} {text} of {many}, as in the {CODE} {code} of {more}"
-            yield f"* {flip}: solved as in the {words} (proportion test, p = {p:.2g})"
+        solved = [paired(known[text].row, known[code].row) for text, code in pairs]
+        if solved:
+            text, code = (np.concatenate(side) for side in zip(*solved, strict=True))
+            p = sign_test(int((code > text).sum()), int((text > code).sum()))
+            words = f"in the {TEXT} {text.sum():.0f}, as in the {CODE} {code.sum():.0f} of {len(code)}"
+            yield f"* {flip}: solved as {words} (sign test, p = {p:.2g})"
 
 
-def together(rows: Sequence[Row]) -> tuple[int, int]:
-    """Solved runs and all runs of several rows."""
-    return sum(round(row["value"] * row["n"]) for row in rows), sum(row["n"] for row in rows)
+def sign_test(more: int, less: int) -> float:
+    """The p of pairs that differ: as many of either kind are expected; none differ: 1."""
+    return binomial_test(more, more + less).p if more + less else 1.0
