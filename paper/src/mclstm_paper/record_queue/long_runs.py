@@ -73,7 +73,7 @@ LONG_RUNS = (
         "hydrology as published", "hydrology",
         {"protocol": "published", "scheme": "sequence", "models": ("mclstm",), "seeds": 2}, 0.8, CAMELS,
     ),
-    LongRun("variants", "hydrology-variants", {"seeds": 3}, 0.7, FEW),
+    LongRun("variants", "hydrology-variants", {"seeds": 3}, 0.9, FEW),
     LongRun("200 more seeds of addition", "addition",
             {"protocol": "published", "models": ("mclstm",), "seeds": 300}, 0.7),
     LongRun("subtraction by NAC", "static-arithmetic",
@@ -86,6 +86,8 @@ LONG_RUNS = (
             {"models": ("mclstm-softplus",), "seeds": 1, "first_seed": 15, "epochs": 1_000}, 4.0, ("mnist",),
             results="long"),
     LongRun("sums of digits", "mnist-sum", {"seeds": 5, "first_seed": 10, "epochs": 150}, 7.1, ("mnist",)),
+    LongRun("three models at basins never seen", "hydrology-unseen", {"settings": ("random",), "seeds": 3},
+            1.1, CAMELS),
 )  # fmt: skip
 
 
