@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from mclstm.report.site_series import Floats
 from mclstm.report.style import plot_style
 from mclstm_paper.arithmetic.subsets import OPERATIONS
-from mclstm_paper.recurrent_arithmetic.models import RECURRENT, RECURRENT_VARIANTS
+from mclstm_paper.recurrent_arithmetic.models import FLIPPED, RECURRENT, RECURRENT_VARIANTS
 from mclstm_paper.results import Row
 
 __all__ = ["gate_matrices", "weight_figures"]
@@ -19,9 +19,12 @@ PANELS = {"i": "input gate", "R": "redistribution", "o": "output gate", "head": 
 
 
 def weight_figures(rows: Sequence[Row], readings: Mapping[str, Any]) -> dict[str, Figure]:
-    """The gates of all readings "model, operation", in the table's order; variants have their own figure."""
+    """The gates of readings "model, operation", in the table's order; variants have their own figure.
+
+    Flipped switches have a table instead.
+    """
     figures: dict[str, dict[str, dict[str, Floats]]] = {}
-    for model in (*RECURRENT, *RECURRENT_VARIANTS):
+    for model in (*RECURRENT, *(name for name in RECURRENT_VARIANTS if name not in FLIPPED)):
         name = "recurrent-weights" if model in RECURRENT else "variants-weights"
         for operation in OPERATIONS:
             reading = readings.get(f"{model}, {operation}")

@@ -7,6 +7,7 @@ from typing import Any
 from mclstm_paper.arithmetic.success_tables import paper_success, success_table
 from mclstm_paper.experiment import Block, Headline, Line, percent
 from mclstm_paper.pages.sections import missing, read, variants_section
+from mclstm_paper.recurrent_arithmetic.models import FLIPPED
 from mclstm_paper.recurrent_arithmetic.printed import PRINTED
 from mclstm_paper.recurrent_arithmetic.switch_study import switch_study
 
@@ -22,7 +23,8 @@ def readings(root: Path) -> str:
         content = read(root, f"{NAME}/{protocol}-reading.json")
         if content is not None:
             parts += [f"Protocol {protocol}.", *pictures(root, protocol)]
-            parts += [sentences(name, reading) for name, reading in content.items()]
+            shown = {name: one for name, one in content.items() if name.split(",")[0] not in FLIPPED}
+            parts += [sentences(name, reading) for name, reading in shown.items()]
     return "\n\n".join(parts) or missing(NAME, "published", " --models mclstm")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from mclstm.report.markdown import markdown
+from mclstm.report.markdown import NOTHING, markdown
 from mclstm_paper.number_format import budget, rate
 from mclstm_paper.pages.sections import read
 from mclstm_paper.protocols import PROTOCOLS
@@ -28,6 +28,7 @@ class Runs(NamedTuple):
 
     row: Row  # of their success
     budget: str  # seeds and updates
+    reading: Mapping[str, Any] | None = None  # the gates of one of them
 
 
 Combination = frozenset[str]  # the switches, names of FLIPS, that are as in the published code
@@ -42,6 +43,7 @@ def switch_study(root: Path) -> str:
     lines = [
         {flip: CODE if flip in code else TEXT for flip in FLIPS}
         | {"solved": rate(runs.row), "seeds × updates": runs.budget}
+        | outlets(runs.reading)
         for code, runs in ordered
     ]
     return f"{markdown(pd.DataFrame(lines))}\n\n" + "\n".join(effects(known))
@@ -52,12 +54,29 @@ def combinations_of(root: Path) -> Iterator[tuple[Combination, Runs]]:
     for protocol in PROTOCOLS:
         for name, models in (("", {"mclstm": ()}), ("-variants", FLIPPED)):
             rows = (read(root, f"recurrent-arithmetic/{protocol}{name}.json") or {"rows": []})["rows"]
+            readings = read(root, f"recurrent-arithmetic/{protocol}-reading.json") or {}
             mine = [row for row in rows if row["setting"] == OPERATION]
             for row in mine:
                 if row["metric"] == "success" and row["model"] in models:
                     flipped = {flip for flip, switch in FLIPS.items() if switch in models[row["model"]]}
                     code = flipped if protocol == "stated" else set(FLIPS) - flipped
-                    yield frozenset(code), Runs(row, budget(mine, row["model"]))
+                    reading = readings.get(f"{row['model']}, {OPERATION}")
+                    yield frozenset(code), Runs(row, budget(mine, row["model"]), reading)
+
+
+def outlets(reading: Mapping[str, Any] | None) -> dict[str, str]:
+    """How far the outlets of the cells that count are open, and by how much the output layer makes up for it.
+
+    >>> outlets({"o": [[0.02, 1.0], [0.9, 0.0]], "head": [-1.2, 0.0]})
+    {'leak on the way': '2.0 %', 'open at the end': '90.0 %', 'factor': '1.20'}
+    """
+    if reading is None:
+        return dict.fromkeys(("leak on the way", "open at the end", "factor"), NOTHING)
+    factors = [abs(factor) for factor in reading["head"]]
+    counts = [cell for cell, factor in enumerate(factors) if factor > max(factors) / 2]
+    leak, opened = max(reading["o"][0][k] for k in counts), min(reading["o"][1][k] for k in counts)
+    shares = {"leak on the way": f"{100 * leak:.1f} %", "open at the end": f"{100 * opened:.1f} %"}
+    return shares | {"factor": f"{max(factors):.2f}"}
 
 
 def effects(known: Mapping[Combination, Runs]) -> Iterator[str]:
