@@ -123,9 +123,10 @@ def test_networks_with_gates_at_every_step_learn_as_in_torch(
 def test_what_is_frozen_stays() -> None:
     task, recipe = recurrent("mclstm", "addition", protocol="stated")
     task.model.layer.gates.b_o.requires_grad_(False)
-    before = task.model.layer.gates.b_o.clone()
+    before = [value.clone() for value in (task.model.layer.gates.b_o, task.model.layer.gates.W_o)]
     trained((task, recipe), native=True)
-    assert torch.equal(task.model.layer.gates.b_o, before)
+    assert torch.equal(task.model.layer.gates.b_o, before[0])
+    assert not torch.isclose(task.model.layer.gates.W_o, before[1]).any()
 
 
 @needs_library

@@ -51,7 +51,7 @@ def test_a_claim_holds_where_all_its_tests_do(tmp_path: Path) -> None:
 def test_a_failure_after_fewer_updates_settles_nothing(tmp_path: Path) -> None:
     failed = [claim("mclstm solves it", "proportion", None, False)]
     rows = [row("addition", "mclstm", "success", [0.0] * 5) | {"trained": 200}]
-    evidence = by_tests("{protocol}.json", "mclstm", updates=2000)
+    evidence = by_tests("{protocol}.json", "mclstm", updates=dict.fromkeys(PROTOCOLS, 2000))
     found = evidence(results(tmp_path, failed, rows), "stated")
     assert found == ("not settled", "trained for 200 of the paper's 2,000 updates", "proportion", 5)
     rows[0]["trained"] = 2000
@@ -102,9 +102,14 @@ def test_a_number_beside_a_bound(tmp_path: Path) -> None:
     folder = results(tmp_path, rows=rows)
     for bound, verdict in (
         (Bound("at least", 0.74), "holds"), (Bound("at most", 0.74), "does not hold"),
-        (Bound("nearer to 0 than", 0.8), "holds"),
     ):  # fmt: skip
         assert number("{protocol}.json", ("mclstm", "a", "nse"), bound)(folder, "stated").verdict == verdict
+    assert [Bound("nearer to 0 than", 0.8).holds(value) for value in (0.75, -0.75, 0.85, -0.85)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert number("{protocol}.json", ("gru", "a", "nse"), Bound("at least", 0))(folder, "stated") is None
 
 
@@ -113,10 +118,13 @@ def test_a_number_of_less_training_settles_nothing_and_counts_can_be_shares(tmp_
     rows[1]["value"] = 4
     folder = results(tmp_path, rows=rows)
     cell, none = ("lstm", "a", "success"), Bound("at most", 0)
-    early = number("{protocol}.json", cell, none, updates=2000)(folder, "stated")
+    early = number("{protocol}.json", cell, none, updates=dict.fromkeys(PROTOCOLS, 2000))(folder, "stated")
     assert early == ("not settled", "0, asked: at most 0; trained for 200 of the paper's 2,000 updates",
                      "no test: the numbers side by side", 5)  # fmt: skip
-    assert number("{protocol}.json", cell, none, updates=200)(folder, "stated").verdict == "holds"
+    assert (
+        number("{protocol}.json", cell, none, updates=dict.fromkeys(PROTOCOLS, 200))(folder, "stated").verdict
+        == "holds"
+    )
     share = number("{protocol}.json", ("nalu", "a", "nan"), Bound("at least", 0.9), share=True)
     assert share(folder, "stated")[:2] == ("does not hold", "0.8, asked: at least 0.9")
 

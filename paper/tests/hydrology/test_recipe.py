@@ -249,7 +249,7 @@ def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
     save_results(tmp_path / "unseen.json", "hydrology-unseen", "paper", rows, 0.0)
     note = notes_of("conserving", {"hybrid"}, False, tmp_path, None)["Basins never seen"]
     assert all(f"| {kind} folds |" in note for kind in ("random", "region"))
-    assert "none of this kind was tried" not in note
+    assert "none like this one was tried" not in note
     assert "0.610" in note
     assert "0.520" in note
     assert "0.430" not in note
@@ -259,6 +259,6 @@ def test_the_card_tells_scores_at_basins_never_seen(tmp_path: Path) -> None:
     assert "0.700" in notes[1].pop("Weights of members")
     assert notes == [{}, {}]
     alike = notes_of("hybrid-temperature", {"hybrid-temperature"}, True, tmp_path, None)["Basins never seen"]
-    assert "none of this kind was tried" in alike
+    assert "none like this one was tried" in alike
     assert "0.610" in alike
     assert notes_of("hybrid", {"hybrid"}, False, tmp_path / "nothing", None) == {}

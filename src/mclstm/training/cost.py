@@ -28,8 +28,8 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def spent(folder: Path) -> Iterator[None]:
     """Within the context, work on a run or a job: a session is added to its file, also after a failure.
 
-    A session that left nothing new in the folder but a result, such as that of a finished run, is not added
-    unless the folder holds nothing else: some jobs write only their result. If the block
+    A session that leaves nothing new in the folder is not added, such as that of a finished run. A new result
+    counts only where the folder holds nothing else: some jobs write only that. If the block
     added a session itself, as the training within a job does, that session stays the only one: reading and
     scoring do not count. A process that is killed writes nothing, so the sum is a lower bound. CPU seconds
     include those of child processes that have ended; the peak of memory is this process's alone.

@@ -1,7 +1,7 @@
 """From result files to a verdict on one claim of the paper: by tests, a number, an order, or a proof."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -68,10 +68,11 @@ class Measured(NamedTuple):
     n: int | None = None  # seeds, members or series; None where nothing is repeated
 
 
+Updates = Mapping[Protocol, int]  # what a training of the paper took
 Evidence = Callable[[Path, Protocol], Measured | None]  # of the folder of results; None: nothing measured
 
 
-def by_tests(file: str, pattern: str, updates: int | None = None, repetitions: int = 0) -> Evidence:
+def by_tests(file: str, pattern: str, updates: Updates | None = None, repetitions: int = 0) -> Evidence:
     """By all claims of a result file that match: it holds where each does.
 
     file: in the folder of results, with {protocol} · updates: what the paper trained for · repetitions: how
@@ -81,7 +82,7 @@ def by_tests(file: str, pattern: str, updates: int | None = None, repetitions: i
 
 
 def _by_tests(
-    file: str, pattern: str, updates: int | None, repetitions: int, results: Path, protocol: Protocol
+    file: str, pattern: str, updates: Updates | None, repetitions: int, results: Path, protocol: Protocol
 ) -> Measured | None:
     content = read_results(results / file.format(protocol=protocol))
     claims = [one for one in content["claims"] if re.match(pattern, one["claim"])] if content else []
@@ -96,14 +97,20 @@ def _by_tests(
         verdict, doubts = HOLDS, list(weak_rivals(claims))
     else:
         verdict = NOT
-        doubts = [*missing_work(about, n, updates, repetitions), *too_few(content["claims"], claims)]
+        wanted = None if updates is None else updates[protocol]
+        doubts = [*missing_work(about, n, wanted, repetitions), *too_few(content["claims"], claims)]
     failures, broken = failed_trainings(about)
     verdict = OPEN if doubts or broken else verdict
     return Measured(verdict, "; ".join(text + doubts + failures + unlike(claims)), claims[0]["test"], n)
 
 
 def number(
-    file: str, cell: tuple[str, str, str], bound: Bound, *, updates: int | None = None, share: bool = False
+    file: str,
+    cell: tuple[str, str, str],
+    bound: Bound,
+    *,
+    updates: Updates | None = None,
+    share: bool = False,
 ) -> Evidence:
     """By one row (model, setting, metric): its value, or its share of the repetitions, beside a bound.
 
@@ -116,7 +123,7 @@ def _number(
     file: str,
     cell: tuple[str, str, str],
     bound: Bound,
-    updates: int | None,
+    updates: Updates | None,
     share: bool,
     results: Path,
     protocol: Protocol,
@@ -126,7 +133,8 @@ def _number(
         return None
     value, n = row["value"] / (row["n"] if share else 1), row["n"]
     text = f"{value:.3g}, asked: {bound.side} {bound.limit:g}"
-    doubts = [*missing_work([row], n, updates, 0), *(["one seed"] if n == 1 else [])]
+    wanted = None if updates is None else updates[protocol]
+    doubts = [*missing_work([row], n, wanted, 0), *(["one seed"] if n == 1 else [])]
     if doubts:
         return Measured(OPEN, "; ".join([text, *doubts]), NO_TEST, n)
     return Measured(HOLDS if bound.holds(value) else NOT, text, NO_TEST, n)

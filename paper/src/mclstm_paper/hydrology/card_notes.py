@@ -42,7 +42,7 @@ TUNED = """
 
 With one year of a basin's own flow, continue the training there (`training.start`). At thirty basins never
 seen the median NSE rose from {:.3f} to {:.3f} so, and with nine years to {:.3f}."""
-ALIKE = "\nIt is a hybrid that also sees radiation and vapour pressure; none of this kind was tried."
+ALIKE = "\nThese were hybrids that also see radiation and vapour pressure; none like this one was tried."
 REGIONS = """Median NSE by two-digit hydrologic unit, which is the folder of a gauge in CAMELS-US: of the
 ensemble{} in the test years, and of one model that has not seen the basin.
 
@@ -50,7 +50,7 @@ ensemble{} in the test years, and of one model that has not seen the basin.
 USE = """The training data are daily means over 447 basins of the United States with little human influence,
 from the extended Maurer forcings of 1980 to 2008. In other countries, and with other weather, score it
 against gauges first. It is not for regulated rivers, glaciers, imported water, or steps other than days.
-Floods need a correction: the highest 2 % of the flows are {:.0f} % too low.
+Floods need a correction: in the median basin the highest 2 % of the flows are {:.0f} % too low.
 
 `simulated_low` and `simulated_high` are the extreme members, not bounds of an uncertainty. Stores and losses
 are the model's, not observed storage or evaporation. m3/s = mm/day x km2 / 86.4."""
@@ -76,6 +76,8 @@ def notes_of(
     tested = [row for row in unseen if not row["setting"].endswith("validation")]
     own = [row for row in tested if model_of(row["model"]) in models]
     alike = [] if own or not all(model.startswith("hybrid") for model in models) else tested
+    known = {*models} | {row["model"] for row in alike}
+    tuned = [row for row in tuned if row["model"] in known and not row["setting"].endswith("validation")]
     notes: dict[str, str] = {}
     if weighted and mine:
         notes["Weights of members"] = WEIGHTED.format(comparison_table(list(mine.values())))
@@ -156,8 +158,8 @@ def main(words: Sequence[str] | None = None) -> None:
     if not packs:
         parser.error(f"{options.folder} holds no packed model. Give a folder such as weights/camels-us.")
     try:
+        weighted = (options.folder / "weights.json").is_file()
         for pack in packs:
-            weighted = (options.folder / "weights.json").is_file()
             rewrite(pack, options.ensemble, weighted, options.results, options.data)
     except DataError as error:
         parser.error(str(error))

@@ -126,7 +126,7 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--recipe", type=Path, default=Path("results/hydrology/recipe.json"))
-    parser.add_argument("--benchmarks", type=Path, help="as --benchmarks of mclstm report")
+    parser.add_argument("--benchmarks", type=Path, help="as of mclstm report; models of others are compared")
     parser.add_argument("--results", required=True, type=Path, help="result file (JSON)")
     options = parser.parse_args(words)
     try:

@@ -1,5 +1,6 @@
 """The long runs of the record, those first that tell most for an hour of a core."""
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from mclstm_paper.options import Options
@@ -35,8 +36,7 @@ CAMELS = ("camels", "basins")
 FEW = ("camels",)
 # One switch from each protocol, and two from the text: all sixteen ways to combine the four.
 ONE = ("sight", "identity", "input-gate", "start")
-TWO = ("sight-identity", "sight-input-gate", "sight-start", "identity-input-gate", "identity-start",
-       "input-gate-start")  # fmt: skip
+TWO = tuple("-".join(pair) for pair in combinations(ONE, 2))
 
 
 def members(model: str, count: int, hours: float) -> LongRun:

@@ -10,7 +10,7 @@ import pandas as pd
 from mclstm.report.markdown import NOTHING, markdown
 from mclstm_paper.number_format import budget, rate
 from mclstm_paper.pages.sections import read
-from mclstm_paper.protocols import PROTOCOLS
+from mclstm_paper.protocols import PROTOCOLS, Protocol
 from mclstm_paper.recurrent_arithmetic.models import FLIPPED, FLIPS
 from mclstm_paper.results import Row
 from mclstm_paper.seed_rows import paired
@@ -19,6 +19,7 @@ from mclstm_paper.statistics import binomial_test
 __all__ = ["Runs", "combinations_of", "effects", "switch_study"]
 
 OPERATION = "subtraction"
+MODELS = {"mclstm": (), **FLIPPED}  # with the switches in which they differ from their protocol
 TEXT, CODE = "text", "code"
 NOT_YET = "Not run yet: `make record-skill` trains the combinations of switches."
 
@@ -52,16 +53,24 @@ def switch_study(root: Path) -> str:
 def combinations_of(root: Path) -> Iterator[tuple[Combination, Runs]]:
     """The combinations that were run, from the result files of both protocols."""
     for protocol in PROTOCOLS:
-        for name, models in (("", {"mclstm": ()}), ("-variants", FLIPPED)):
-            rows = (read(root, f"recurrent-arithmetic/{protocol}{name}.json") or {"rows": []})["rows"]
-            readings = read(root, f"recurrent-arithmetic/{protocol}-reading.json") or {}
-            mine = [row for row in rows if row["setting"] == OPERATION]
+        readings = read(root, f"recurrent-arithmetic/{protocol}-reading.json") or {}
+        for name in ("", "-variants"):
+            content = read(root, f"recurrent-arithmetic/{protocol}{name}.json") or {"rows": []}
+            mine = [row for row in content["rows"] if row["setting"] == OPERATION]
             for row in mine:
-                if row["metric"] == "success" and row["model"] in models:
-                    flipped = {flip for flip, switch in FLIPS.items() if switch in models[row["model"]]}
-                    code = flipped if protocol == "stated" else set(FLIPS) - flipped
+                if row["metric"] == "success" and row["model"] in MODELS:
                     reading = readings.get(f"{row['model']}, {OPERATION}")
-                    yield frozenset(code), Runs(row, budget(mine, row["model"]), reading)
+                    yield as_in_code(row["model"], protocol), Runs(row, budget(mine, row["model"]), reading)
+
+
+def as_in_code(model: str, protocol: Protocol) -> Combination:
+    """The switches of a model that are as in the published code.
+
+    >>> sorted(as_in_code("mclstm-other-sight", "published"))
+    ['identity', 'input-gate', 'start']
+    """
+    flipped = {flip for flip, switch in FLIPS.items() if switch in MODELS[model]}
+    return frozenset(flipped if protocol == "stated" else set(FLIPS) - flipped)
 
 
 def outlets(reading: Mapping[str, Any] | None) -> dict[str, str]:
@@ -80,23 +89,26 @@ def outlets(reading: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def effects(known: Mapping[Combination, Runs]) -> Iterator[str]:
-    """For each switch: pairs of runs that differ in it alone, with the same seed; how many solve the task.
+    """For each switch: pairs of runs with the same seed and the others alike; how many solve the task.
+
+    The runs of a seed resemble each other, so the test compares seeds by how many of their runs solve it. The
+    five combinations of the published protocol draw new evaluations each time; see `FRESH_EVALUATION`.
 
     >>> runs = {frozenset(): [0, 0, 0], frozenset({"sight"}): [1, 1, 0]}
     >>> known = {code: Runs({"values": solved}, "") for code, solved in runs.items()}
     >>> list(effects(known))
-    ['* sight: solved as in the text 0, as in the code 2 of 3 (sign test, p = 0.5)']
+    ['* sight: solved as in the text 0, as in the code 2 of 3 (sign test over 3 seeds, p = 0.5)']
     """
     for flip in FLIPS:
         pairs = [(code, code | {flip}) for code in known if flip not in code and code | {flip} in known]
         solved = [paired(known[text].row, known[code].row) for text, code in pairs]
         if solved:
-            text, code = (np.concatenate(side) for side in zip(*solved, strict=True))
-            p = sign_test(int((code > text).sum()), int((text > code).sum()))
-            words = f"in the {TEXT} {text.sum():.0f}, as in the {CODE} {code.sum():.0f} of {len(code)}"
-            yield f"* {flip}: solved as {words} (sign test, p = {p:.2g})"
+            text, code = (np.sum(side, axis=0) for side in zip(*solved, strict=True))
+            p, runs = sign_test(int((code > text).sum()), int((text > code).sum())), len(solved) * len(code)
+            words = f"in the {TEXT} {text.sum():.0f}, as in the {CODE} {code.sum():.0f} of {runs}"
+            yield f"* {flip}: solved as {words} (sign test over {len(code)} seeds, p = {p:.2g})"
 
 
 def sign_test(more: int, less: int) -> float:
-    """The p of pairs that differ: as many of either kind are expected; none differ: 1."""
+    """The p of those that differ: as many of either kind are expected; none differ: 1."""
     return binomial_test(more, more + less).p if more + less else 1.0
