@@ -396,3 +396,16 @@ def test_which_switches_decide_whether_subtraction_is_solved() -> None:
     assert 0.45 < gate[0] / gate[1] < 0.6, "an input gate that sees the marker costs half"
     near = [sum(solved for code, solved in both.items() if ("identity" in code) == side) for side in (0, 1)]
     assert 0.8 < near[0] / near[1] < 1.25, "how close R starts to the identity makes no difference"
+
+
+def test_what_the_text_alone_solves_of_recurrent_arithmetic() -> None:
+    file = "recurrent-arithmetic/stated.json"
+    solved = [
+        row(file, "mclstm", operation, "success")
+        for operation in ("addition", "subtraction", "multiplication")
+    ]
+    assert [(round(one["value"] * one["n"]), one["n"]) for one in solved] == [(8, 20), (0, 20), (0, 20)]
+    assert {one["trained"] for one in solved} == {2_000_000}
+    assert "8 of 20 runs solve addition, and none the others" in page("findings")
+    assert "solves addition in 8 of 20 runs, in 7.3e5 updates in the median" in page("recurrent-arithmetic")
+    assert round(row(file, "mclstm", "addition", "updates")["value"], -4) == 730_000
