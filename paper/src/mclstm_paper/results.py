@@ -195,13 +195,13 @@ def save_results(
 
     machine: further facts about it · provenance: by job, what made the rows · more: further entries
     """
-    made = made_now(seconds, machine) | ({"jobs": dict(provenance)} if provenance else {})
+    origin = made_now(seconds, machine) | ({"jobs": dict(provenance)} if provenance else {})
     content: dict[str, Any] = without_nan(
         {
             "experiment": experiment,
             "protocol": protocol,
             "profile": profile,
-            "made": made,
+            "made": origin,
             "rows": list(rows),
             "claims": list(claims),
             **more,

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from mclstm_paper.arithmetic.subsets import OPERATIONS
 from mclstm_paper.findings.evidence import (
     NOT,
     Bound,
@@ -84,7 +85,6 @@ THEORY = (
 
 # The settings of the addition problem, with MC-LSTM's mean error there.
 REGIMES = {"reference": 0.004, "seq length": 0.009, "input range": 0.8, "count": 0.6, "combo": 4.0}
-SUMS_AND_PRODUCT = ("addition", "subtraction", "multiplication")
 ARITHMETIC = (
     *(
         (
@@ -152,7 +152,7 @@ ARITHMETIC = (
             "5.1",
             number(RECURRENT, ("lstm", operation, "success"), NONE, updates=UPDATES),
         )
-        for operation in SUMS_AND_PRODUCT
+        for operation in OPERATIONS
     ),
     (
         "Recurrent subtraction: two cells are not enough.",
@@ -169,7 +169,7 @@ ARITHMETIC = (
             "B.1",
             by_tests(STATIC, rf"mcfc, {operation}: the interval of the success rate reaches"),
         )
-        for operation in SUMS_AND_PRODUCT
+        for operation in OPERATIONS
     ),
     (
         "Static arithmetic: MC-FC solves as much as NAU and NMU.",

@@ -23,9 +23,10 @@ MEANS = re.compile(r"(-weighted)?-ensemble$")  # the end of the name of a model'
 
 
 def claims_between(models: Sequence[ModelScores]) -> list[Claim]:
-    """What the tests between some models say of each subject among them."""
+    """What the tests between some models say of each subject among them; once of a pair of subjects."""
     tests, names = pairwise_tests(models), {model.name for model in models}
-    return [one for subject in SUBJECTS if subject in names for one in claims_of(tests, subject)]
+    every = (one for subject in SUBJECTS if subject in names for one in claims_of(tests, subject))
+    return list({one["claim"]: one for one in every}.values())
 
 
 def models_by_site(rows: Sequence[Row]) -> list[ModelScores]:
