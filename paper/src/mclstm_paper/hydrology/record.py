@@ -62,7 +62,8 @@ def recorded(comparison: Comparison) -> tuple[list[Row], list[Claim]]:
     scored = {model.name for item in comparison.groups for model in item.scores}
     subjects = dict.fromkeys([*comparison.subjects, *(name for name in SUBJECTS if name in scored)])
     tested = subjects if len(comparison.tests) else {}
-    claims = [one for subject in tested for one in claims_of(comparison.tests, subject)]
+    every = (one for subject in tested for one in claims_of(comparison.tests, subject))
+    claims = list({one["claim"]: one for one in every}.values())  # of a pair of subjects once
     return scores + low_flows + seasons + snow, claims + [
         claim(c.claim, c.evidence, None, c.holds) for c in closures(comparison.groups)
     ]
